@@ -13,9 +13,13 @@ bool Has(const EffectiveSettings& settings, absl::string_view name) {
 
 }  // namespace
 
+bool NamesCoordinator(const EnvLookup& env) {
+  return !env("ACCEL_COORDINATOR").value_or("").empty();
+}
+
 bool IsForCluster(const EffectiveSettings& settings, const EnvLookup& env, int64_t machines) {
   if (settings.IsGiven("coordinator")) return true;
-  return machines > 1 && env("ACCEL_COORDINATOR").has_value();
+  return machines > 1 && NamesCoordinator(env);
 }
 
 absl::Status CheckClusterChoice(const EffectiveSettings& settings) {

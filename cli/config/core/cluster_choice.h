@@ -10,6 +10,9 @@
 
 namespace accel::cli {
 
+// Returns true if ACCEL_COORDINATOR is set and not empty.
+bool NamesCoordinator(const EnvLookup& env);
+
 // Returns true if a launch on `machines` machines is a job for a coordinator. --coordinator and the
 // key `coordinator` choose that for any number of machines, because they are given for a launch.
 // ACCEL_COORDINATOR chooses it for several machines only, because people set it once for `accel

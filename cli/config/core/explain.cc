@@ -76,7 +76,8 @@ std::vector<Line> LinesOf(const EffectiveSettings& settings, const LaunchPlan* p
     }
     for (const auto& [setting, variable] : kInherited) {
       const auto value = env(variable);
-      if (found.source != Source::kDefault || found.setting->name != setting || !value) continue;
+      if (found.source != Source::kDefault || found.setting->name != setting) continue;
+      if (value.value_or("").empty()) continue;
       line.value = *value;
       line.from = absl::StrCat("environment ", variable);
     }

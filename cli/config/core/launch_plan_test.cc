@@ -1,5 +1,7 @@
 #include "cli/config/core/launch_plan.h"
 
+#include <map>
+
 #include "absl/strings/str_cat.h"
 #include "cli/config/core/read_value.h"
 #include "common/status_matchers.h"
@@ -213,6 +215,25 @@ TEST(PlanLaunch, ACoordinatorIsForAnyNumberOfMachines) {
   EXPECT_FALSE(plan.on_cluster);
   ASSERT_OK_AND_ASSIGN(plan, Plan("", {{"num_machines", "2"}, {"num_processes", "2"}}, host));
   EXPECT_TRUE(plan.on_cluster);
+}
+
+TEST(PlanLaunch, AnEmptyVariableNamesNoCoordinator) {
+  HostFacts host = Host();
+  std::map<std::string, std::string> variables = {{"ACCEL_COORDINATOR", ""}};
+  host.env = [&variables](const std::string& name) {
+    const auto it = variables.find(name);
+    return it == variables.end() ? std::nullopt : std::optional<std::string>(it->second);
+  };
+  const Flags two = {{"num_machines", "2"}, {"num_processes", "2"}, {"main_process_ip", "h"}};
+  ASSERT_OK_AND_ASSIGN(LaunchPlan plan, Plan("", two, host));
+  EXPECT_FALSE(plan.on_cluster);
+  EXPECT_THAT(plan.notes, IsEmpty());
+  // The nodes of a step of Slurm are counted too.
+  variables["SLURM_STEP_NUM_NODES"] = variables["SLURM_STEP_NUM_TASKS"] = "2";
+  variables["SLURM_JOB_NODELIST"] = "a,b";
+  variables["SLURM_PROCID"] = "0";
+  ASSERT_OK_AND_ASSIGN(plan, Plan("", {}, host));
+  EXPECT_EQ(plan.num_machines, 2);
 }
 
 TEST(PlanLaunch, AnAddressOfAFileMayStandWithTheFlagOfACoordinator) {

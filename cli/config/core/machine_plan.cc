@@ -148,7 +148,7 @@ absl::StatusOr<int64_t> CountMachines(const EffectiveSettings& settings, const H
     }
     machines = settings.Int("nnodes").value_or(0);
   } else if (machines == 1 && !settings.IsFlagGiven("num_machines") && !settings.Is("standalone") &&
-             !settings.IsGiven("coordinator") && !host.env("ACCEL_COORDINATOR").has_value()) {
+             !settings.IsGiven("coordinator") && !NamesCoordinator(host.env)) {
     // In a file, 1 is what `accelerate config` writes by itself, so it is no choice.
     ACCEL_ASSIGN_OR_RETURN(machines, MachinesOfSlurm(host.env));
   }
