@@ -183,6 +183,17 @@ TEST(PlanLaunch, CountsTheNamedGpus) {
               StatusIs(kInvalid, HasSubstr("--gpu_ids is x: ")));
 }
 
+TEST(PlanLaunch, ARangeOfOneNumberIsThatNumber) {
+  const Flags two = {{"num_processes", "4"}, {"main_process_ip", "h"}, {"nnodes", "2:2"}};
+  ASSERT_OK_AND_ASSIGN(const LaunchPlan plan, Plan("", two));
+  EXPECT_THAT(plan.processes, ElementsAre(2, 2));
+  const Setting& nnodes = GetSetting("nnodes");
+  for (const char* wrong : {"1:2", ":", "x:x", "2:2:2"}) {
+    EXPECT_THAT(ReadFlagValue(nnodes, wrong).status(),
+                StatusIs(kInvalid, HasSubstr("a launch has a fixed number of machines")));
+  }
+}
+
 TEST(PlanLaunch, StandaloneIsOneMachine) {
   HostFacts host = Host(0);
   host.env = [](const std::string& name) {

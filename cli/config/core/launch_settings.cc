@@ -29,7 +29,7 @@ constexpr Setting kSettings[] = {
     {"", "num_processes", kInt, kFileAndFlag, kLaunch, "", "", "", kAsIs,
      "number of processes on all machines together (without a file: one per GPU, or one)"},
     {"", "num_machines", kInt, kFileAndFlag, kLaunch, "1", "", "", kAsIs, "number of machines"},
-    {"", "nnodes", kInt, kFlag, kLaunch, "", "", "", kAsIs, "the same as num_machines"},
+    {"", "nnodes", kInt, kFlag, kLaunch, "", "", "", kAsIs, "the same as num_machines; N:N is N"},
     {"", "nproc_per_node", kInt, kFlag, kLaunch, "", "gpu|cpu|auto", "", kAsIs,
      "number of processes on this machine, in place of num_processes; gpu is one for each GPU of "
      "gpu_ids, cpu one for each CPU, on which the job then trains, auto one for each GPU or else "

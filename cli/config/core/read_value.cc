@@ -107,6 +107,13 @@ absl::StatusOr<Value> ReadFileValue(const Setting& setting, const Value& value) 
 
 absl::StatusOr<Value> ReadFlagValue(const Setting& setting, absl::string_view text) {
   if (setting.name == "nnodes" && absl::StrContains(text, ':')) {
+    const std::pair<absl::string_view, absl::string_view> range =
+        absl::StrSplit(text, absl::MaxSplits(':', 1));
+    // torchrun's users write N:N for N machines.
+    int64_t machines = 0;
+    if (range.first == range.second && absl::SimpleAtoi(range.first, &machines)) {
+      return Value{machines};
+    }
     return absl::InvalidArgumentError(
         absl::StrCat("a launch has a fixed number of machines; a cluster takes a range: accel "
                      "submit --nodes ",
