@@ -34,8 +34,8 @@ constexpr Setting kSettings[] = {
      "number of processes on this machine, in place of num_processes; gpu is one for each GPU of "
      "gpu_ids, cpu one for each CPU, on which the job then trains, auto one for each GPU or else "
      "CPU; machines may differ"},
-    {"", "standalone", kBool, kSwitch, kReplaced, "false", "", "", kAsIs,
-     "a launch on one machine needs no address"},
+    {"", "standalone", kBool, kSwitch, kLaunch, "false", "", "", kAsIs,
+     "one machine, also in a step of Slurm that has several"},
     {"", "machine_rank", kInt, kFileAndFlag, kLaunch, "0", "", "", kAsIs,
      "rank of this machine in a launch on several without a coordinator; machine 0 serves the "
      "others"},
