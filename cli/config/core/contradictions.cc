@@ -36,9 +36,10 @@ absl::Status CheckGpus(const EffectiveSettings& settings, const HostFacts& host,
 
 absl::Status CheckNvme(const EffectiveSettings& settings, const LaunchPlan& plan) {
   // With DeepSpeed's own configuration file, the paths can stand there.
-  if (plan.paradigm != Paradigm::kDeepSpeed || settings.IsGiven("deepspeed_config_file")) {
-    return absl::OkStatus();
-  }
+  // Accelerate's questionnaire writes none for no file.
+  const std::string own = settings.Text("deepspeed_config_file");
+  const bool has_own = !own.empty() && own != "none";
+  if (plan.paradigm != Paradigm::kDeepSpeed || has_own) return absl::OkStatus();
   for (const char* kind : {"optimizer", "param"}) {
     const std::string device = absl::StrCat("offload_", kind, "_device");
     const std::string path = absl::StrCat("offload_", kind, "_nvme_path");

@@ -65,6 +65,9 @@ TEST(Contradictions, NvmeNeedsAFolder) {
                                        "folder; set offload_param_nvme_path"));
   EXPECT_OK(Plan(file, {{"offload_param_nvme_path", "/nvme"}}));
   EXPECT_OK(Plan(file, {{"deepspeed_config_file", "ds.json"}}));
+  for (const char* none : {"  deepspeed_config_file: none\n", "  deepspeed_config_file: null\n"}) {
+    EXPECT_THAT(Plan(file + none, {}), StatusIs(kInvalid, HasSubstr("it needs a folder")));
+  }
 }
 
 TEST(Contradictions, SizesOfParallelism) {
