@@ -146,6 +146,10 @@ absl::Status Explain(const LaunchFlags& flags, bool json, const Console& console
   // A launch with wrong settings is explained too, without what it would derive.
   const absl::StatusOr<LaunchPlan> planned = PlanFor(flags, context);
   const LaunchPlan* const plan = planned.ok() ? &*planned : nullptr;
+  if (plan == nullptr) {
+    PrintMessage(console, absl::StrCat("nothing is derived, because a launch would be refused: ",
+                                       planned.status().message()));
+  }
   console.out << (json ? ExplainSettingsAsJson(settings, plan, context.env) + "\n"
                        : ExplainSettings(settings, plan, context.env));
   return absl::OkStatus();

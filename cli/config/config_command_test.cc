@@ -121,5 +121,16 @@ TEST(ConfigExplain, ShowsFlagsAndTheFile) {
   EXPECT_THAT(result.out, HasSubstr("flag --mixed_precision\n"));
 }
 
+TEST(ConfigExplain, SaysWhyNothingIsDerived) {
+  const std::string path = Write("x.yaml", "distributed_type: NO\nnum_processes: 2\n");
+  const Result right = Config({"explain", "--config_file", path, "--cpu"});
+  EXPECT_EQ(right.err, "");
+  const Result wrong = Config({"explain", "--config_file", path, "--cpu", "--num_machines", "2"});
+  EXPECT_EQ(wrong.exit_code, 0);
+  EXPECT_THAT(wrong.out, HasSubstr("flag --num_machines\n"));
+  EXPECT_THAT(wrong.err, HasSubstr("nothing is derived, because a launch would be refused: "
+                                   "--num_machines is 2: several machines need an address"));
+}
+
 }  // namespace
 }  // namespace accel::cli
