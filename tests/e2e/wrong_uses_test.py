@@ -120,6 +120,7 @@ COMMANDS = [
     ("drain n --now --undo", "--now and --undo exclude each other"),
     ("logs x --json --fold", "--json and --fold exclude each other; JSON has every line"),
     ("launch --cpu --end_file f --num_machines 2 --main_process_ip h1 true", "--end_file is for a launch on one machine"),
+    ("launch --cpu --end_file f --coordinator h1:7337 true", "--end_file is for a launch on one machine"),
     ("launch --cpu --parent 1 true", "--parent 1: that process is not the parent of this one; it may have ended", 1),
     ("launch --cpu --json true", "--json prints the plan of --dry_run; a launch prints what its workers print"),
     ("launch --multi_gpu --num_processes 2 true", "--multi_gpu: this machine has no GPU, or CUDA_VISIBLE_DEVICES hides "
