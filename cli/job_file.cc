@@ -55,12 +55,23 @@ absl::Status CheckVariables(absl::string_view file, const Node& env) {
   return absl::OkStatus();
 }
 
+// Checks that each word of a list is there.
+absl::Status CheckWords(absl::string_view file, const Member& member) {
+  const auto* list = member.node->value.As<std::vector<Value>>();
+  for (size_t i = 0; list != nullptr && i < list->size(); ++i) {
+    if (!(*list)[i].is_null()) continue;
+    return ErrorAt(file, member.node->word_marks[i],
+                   absl::StrCat(member.key, ": null is no word; write \"\" or \"null\""));
+  }
+  return absl::OkStatus();
+}
+
 // Checks the kind of the key's value.
 absl::Status CheckKind(absl::string_view file, const Member& member) {
   if (member.key == "env") return CheckVariables(file, *member.node);
   const bool is_wrong =
       member.node->is_mapping || (member.key == "program" && IsList(*member.node));
-  if (!is_wrong) return absl::OkStatus();
+  if (!is_wrong) return CheckWords(file, member);
   return ErrorAt(file, member.node->mark, absl::StrCat(member.key, " must be a plain value"));
 }
 

@@ -86,6 +86,18 @@ TEST(ExpandJobFile, ReadsJson) {
   EXPECT_TRUE(flags.job.cpu);
 }
 
+TEST(ExpandJobFile, ReadsEveryCharacterOfJson) {
+  ASSERT_OK_AND_ASSIGN(const SubmitFlags flags,
+                       Submit({"j.json"}, 1, R"({"program":"/bin/echo","args":["\ud83d\ude00"]})"));
+  EXPECT_THAT(flags.job.program.words, ElementsAre("/bin/echo", "\xf0\x9f\x98\x80"));
+}
+
+TEST(ExpandJobFile, RefusesNullAsAWord) {
+  EXPECT_THAT(Submit({"j.json"}, 1, "{\"program\": \"a\",\n\"args\": [\"b\", null]}"),
+              StatusIs(kInvalid, "j.json:2:15: args: null is no word; write \"\" or \"null\""));
+  EXPECT_OK(Submit({"j.yaml"}, 1, "program: a\nargs: ['', \"null\"]\n"));
+}
+
 TEST(ExpandJobFile, SaysWhatAnEmptyFileNeeds) {
   EXPECT_THAT(Submit({"j.yaml"}, 1, ""),
               StatusIs(kInvalid, "j.yaml:1:1: the file is empty; it must hold at least program"));

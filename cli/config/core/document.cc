@@ -4,14 +4,19 @@
 #include <yaml-cpp/exceptions.h>
 #include <yaml-cpp/parser.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <sstream>
 #include <string>
 #include <unordered_map>
 #include <utility>
+#include <variant>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "cli/render/escape.h"
 #include "common/printable.h"
@@ -45,10 +50,74 @@ struct Refusal {
   std::string sentence;
 };
 
+// The text of JSON in which characters that were two surrogates are one escape of YAML, which is
+// two bytes shorter than these.
+struct JoinedText {
+  std::string text;
+  std::vector<Mark> joins;  // Where the joined escapes start in `text`, in order.
+
+  // Returns the place in the text before.
+  Mark Original(const YAML::Mark& mark) const {
+    Mark place = MarkOf(mark);
+    const auto is_before = [](const Mark& one, const Mark& other) {
+      return std::pair(one.line, one.column) < std::pair(other.line, other.column);
+    };
+    const Mark line = {place.line, 0};
+    const auto first = std::lower_bound(joins.begin(), joins.end(), line, is_before);
+    const auto end = std::lower_bound(first, joins.end(), place, is_before);
+    place.column += 2 * static_cast<int>(end - first);
+    return place;
+  }
+};
+
+// Returns the number of the escape "\\uXXXX" with which the text starts, if it is a surrogate.
+std::optional<uint32_t> SurrogateAt(absl::string_view text) {
+  uint32_t unit = 0;
+  if (text.size() < 6 || text.substr(0, 2) != "\\u") return std::nullopt;
+  if (!absl::c_all_of(text.substr(2, 4), absl::ascii_isxdigit)) return std::nullopt;
+  const bool is_read = absl::SimpleHexAtoi(text.substr(2, 4), &unit);
+  if (!is_read || unit < 0xd800 || unit > 0xdfff) return std::nullopt;
+  return unit;
+}
+
+// Joins the surrogates in the strings of JSON.
+std::variant<JoinedText, Refusal> JoinSurrogates(absl::string_view text) {
+  JoinedText joined;
+  Mark before, after;  // The place in `text` and in the joined one.
+  bool in_string = false;
+  while (!text.empty()) {
+    size_t taken = in_string && text[0] == '\\' && text.size() > 1 && text[1] != '\n' ? 2 : 1;
+    std::string written(text.substr(0, taken));
+    if (const auto high = taken == 2 ? SurrogateAt(text) : std::nullopt) {
+      const auto low = SurrogateAt(text.substr(6));
+      if (*high >= 0xdc00 || !low.has_value() || *low < 0xdc00) {
+        return Refusal{before, absl::StrCat(text.substr(0, 6),
+                                            " is one half of a character; write both halves")};
+      }
+      const uint32_t character = 0x10000 + ((*high - 0xd800) << 10) + (*low - 0xdc00);
+      written = absl::StrCat("\\U", absl::Hex(character, absl::kZeroPad8));
+      joined.joins.push_back(after);
+      taken = 12;
+    }
+    if (text[0] == '"') in_string = !in_string;
+    const bool ends_line = text[0] == '\n';
+    before = ends_line ? Mark{before.line + 1, 1}
+                       : Mark{before.line, before.column + static_cast<int>(taken)};
+    after = ends_line ? Mark{after.line + 1, 1}
+                      : Mark{after.line, after.column + static_cast<int>(written.size())};
+    joined.text += written;
+    text.remove_prefix(taken);
+  }
+  return joined;
+}
+
 // Builds the tree from the parser's events. A tree of YAML::Node would lose the places of keys, and
 // its size is not bounded by the text, because aliases copy nodes.
 class TreeBuilder : public YAML::EventHandler {
  public:
+  // `text` must outlive the builder.
+  explicit TreeBuilder(const JoinedText& text) : text_(text) {}
+
   void OnDocumentStart(const YAML::Mark& mark) override {
     if (++documents_ > 1) Refuse(mark, "a second document starts here; a file holds one");
   }
@@ -64,16 +133,16 @@ class TreeBuilder : public YAML::EventHandler {
     if (!MayAdd(mark, tag, anchor)) return;
     if (ExpectsKey()) return TakeKey(mark, text);
     // The parser gives quoted scalars the tag "!".
-    Put({MarkOf(mark), tag == "?" ? PlainScalar(text) : Value{text}, {text}, {}, false});
+    Put({text_.Original(mark), tag == "?" ? PlainScalar(text) : Value{text}, {text}, {}, false});
   }
   void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                        YAML::EmitterStyle::value) override {
-    Open(mark, tag, anchor, {MarkOf(mark), Value{std::vector<Value>()}, {}, {}, false});
+    Open(mark, tag, anchor, {text_.Original(mark), Value{std::vector<Value>()}, {}, {}, false});
   }
   void OnSequenceEnd() override { Close(); }
   void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                   YAML::EmitterStyle::value) override {
-    Open(mark, tag, anchor, {MarkOf(mark), {}, {}, {}, true});
+    Open(mark, tag, anchor, {text_.Original(mark), {}, {}, {}, true});
   }
   void OnMapEnd() override { Close(); }
 
@@ -93,7 +162,7 @@ class TreeBuilder : public YAML::EventHandler {
   };
 
   void Refuse(const YAML::Mark& mark, std::string sentence) {
-    if (!refusal_.has_value()) refusal_ = Refusal{MarkOf(mark), std::move(sentence)};
+    if (!refusal_.has_value()) refusal_ = Refusal{text_.Original(mark), std::move(sentence)};
   }
 
   bool MayAdd(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor) {
@@ -109,13 +178,13 @@ class TreeBuilder : public YAML::EventHandler {
 
   void TakeKey(const YAML::Mark& mark, const std::string& text) {
     Level& level = levels_.back();
-    const auto [before, is_new] = level.lines.emplace(text, MarkOf(mark).line);
+    const auto [before, is_new] = level.lines.emplace(text, text_.Original(mark).line);
     if (!is_new) {
       return Refuse(mark, absl::StrCat("the key ", Shown(text), " is already on line ",
                                        before->second, "; remove one"));
     }
     level.key = text;
-    level.key_mark = MarkOf(mark);
+    level.key_mark = text_.Original(mark);
     level.has_key = true;
   }
 
@@ -150,11 +219,13 @@ class TreeBuilder : public YAML::EventHandler {
       return;
     }
     std::get<std::vector<Value>>(level.node.value.data).push_back(std::move(node.value));
+    level.node.word_marks.push_back(node.mark);
     level.node.words.push_back(node.words.empty() ? "" : std::move(node.words.front()));
   }
 
   static std::string Shown(absl::string_view text) { return EscapeControls(text.substr(0, 80)); }
 
+  const JoinedText& text_;
   std::vector<Level> levels_;
   Node root_;
   std::optional<Refusal> refusal_;
@@ -188,15 +259,25 @@ absl::StatusOr<Node> ParseDocument(absl::string_view file, absl::string_view tex
   if (const std::optional<Mark> control = FirstControl(text)) {
     return ErrorAt(file, *control, "a control character stands here; remove it");
   }
-  TreeBuilder builder;
+  JoinedText joined;
+  if (absl::EndsWith(file, ".json")) {
+    auto read = JoinSurrogates(text);
+    if (const auto* refusal = std::get_if<Refusal>(&read)) {
+      return ErrorAt(file, refusal->mark, refusal->sentence);
+    }
+    joined = std::get<JoinedText>(std::move(read));
+  } else {
+    joined.text = std::string(text);
+  }
+  TreeBuilder builder(joined);
   try {
-    std::istringstream stream{std::string(text)};
+    std::istringstream stream{joined.text};
     YAML::Parser parser(stream);
     // The parser may find documents without end, for example before a comma.
     while (parser.HandleNextDocument(builder) && !builder.refusal().has_value()) {
     }
   } catch (const YAML::Exception& error) {
-    return ErrorAt(file, error.mark.is_null() ? Mark{} : MarkOf(error.mark),
+    return ErrorAt(file, error.mark.is_null() ? Mark{} : joined.Original(error.mark),
                    absl::StrCat("not valid YAML",
                                 absl::EndsWith(file, ".json") ? " or JSON: " : ": ", error.msg));
   }

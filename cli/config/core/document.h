@@ -36,6 +36,7 @@ struct Node {
   std::vector<std::string> words;
   std::vector<Member> members;  // In the order of the text.
   bool is_mapping = false;
+  std::vector<Mark> word_marks;  // Where each of `words` stands in a list.
 };
 
 inline constexpr size_t kMaxConfigBytes = 256 * 1024;
@@ -47,8 +48,10 @@ struct DocumentKind {
 };
 
 // Parses a document whose top level is a mapping. `file` is the name for messages.
+// A name that ends in .json is that of JSON, whose strings may have characters as two surrogates.
 // INVALID_ARGUMENT: the text is too large, not UTF-8, malformed, nested too deeply, has a key twice
-// in one mapping or uses anchors. The message begins with "FILE:LINE:COLUMN: ".
+// in one mapping or uses anchors, or a string of JSON has half a character. The message begins with
+// "FILE:LINE:COLUMN: ".
 absl::StatusOr<Node> ParseDocument(absl::string_view file, absl::string_view text,
                                    const DocumentKind& kind = {});
 

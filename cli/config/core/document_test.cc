@@ -55,6 +55,22 @@ TEST(ParseDocument, RefusesWithThePlace) {
   }
 }
 
+TEST(ParseDocument, JoinsTheSurrogatesOfJson) {
+  ASSERT_OK_AND_ASSIGN(const Node root,
+                       ParseDocument("f.json", R"({"a":["\ud83d\uDE00\\ud83d","\u00e9"]})"));
+  EXPECT_EQ(root.members[0].node->words,
+            (std::vector<std::string>{"\xf0\x9f\x98\x80\\ud83d", "\xc3\xa9"}));
+  EXPECT_THAT(ParseDocument("f.json", "{\"a\":\"\\ud83d\\ude00\\ud83d\\ude00\", \"a\": 1}"),
+              StatusIs(kInvalid, StartsWith("f.json:1:34: the key a is already")));
+  EXPECT_THAT(ParseDocument("f.json", "{\"a\": \"\\ud83d\\ude00\",\n \"a\": 1}"),
+              StatusIs(kInvalid, StartsWith("f.json:2:2: the key a is already")));
+  for (const char* half : {R"(\ud83d)", R"(\ude00)", R"(\ud83d\ud83d)", R"(\ud83dx)"}) {
+    EXPECT_THAT(ParseDocument("f.json", absl::StrCat("{\"a\":\n\"x", half, "\"}")),
+                StatusIs(kInvalid, HasSubstr("f.json:2:3: \\u")))
+        << half;
+  }
+}
+
 TEST(ParseDocument, RefusesControlCharacters) {
   EXPECT_THAT(ParseDocument("f", "\x04"), StatusIs(kInvalid, StartsWith("f:1:1: a control")));
   EXPECT_THAT(ParseDocument("f", "a: 1\nb: x\x04"),
