@@ -85,11 +85,27 @@ std::string InsteadOf(absl::string_view key) {
       {"main_process_ip", "is not needed, because the coordinator joins the nodes; remove it"},
       {"main_process_port", "is not needed, because the coordinator joins the nodes; remove it"},
       {"machine_rank", "is not needed, because the coordinator numbers the nodes; remove it"},
+      {"rdzv_endpoint", "is not needed, because the coordinator joins the nodes; remove it"},
+      {"multi_gpu", "is not needed, because each process gets a GPU of its own; remove it"},
+      {"num_cpu_threads_per_process", "is a flag of `accel launch`; use env: {OMP_NUM_THREADS: N}"},
+      {"tee", "is a flag of `accel launch`; `accel logs` shows the output"},
+      {"log_dir", "is a flag of `accel launch`; `accel logs` shows the output"},
+      {"use_fsdp", "is a flag of `accel launch`; name a file of FSDP with config_file: FILE"},
+      {"use_deepspeed",
+       "is a flag of `accel launch`; name a file of DeepSpeed with config_file: "
+       "FILE"},
+      {"use_megatron_lm",
+       "is a flag of `accel launch`; name a file of Megatron-LM with "
+       "config_file: FILE"},
   };
   for (const auto& [name, sentence] : kInstead) {
     if (name == key) return absl::StrCat(key, " ", sentence);
   }
-  if (FindSetting(key) == nullptr) return "";
+  const Setting* const setting = FindSetting(key);
+  if (setting == nullptr) return "";
+  if (!IsInFile(*setting)) {
+    return absl::StrCat(key, " is a flag of `accel launch`; `accel submit` has no such setting");
+  }
   return absl::StrCat(key,
                       " is a key of a configuration file; name that file with config_file: FILE");
 }

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "absl/strings/str_cat.h"
 #include "cli/submit_flags.h"
 #include "common/status_matchers.h"
 
@@ -12,6 +13,7 @@ namespace {
 using ::accel::testing::StatusIs;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
@@ -121,9 +123,26 @@ TEST(ExpandJobFile, SaysWhatToUseInsteadOfFlagsOfLaunch) {
               StatusIs(kInvalid,
                        "j.yaml:2:1: num_processes is the number on all nodes; use "
                        "processes_per_node, and nodes"));
-  EXPECT_THAT(
-      Submit({"j.yaml"}, 1, "program: a\nuse_fsdp: true\n"),
-      StatusIs(kInvalid, HasSubstr("j.yaml:2:1: use_fsdp is a key of a configuration file; name")));
+  EXPECT_THAT(Submit({"j.yaml"}, 1, "program: a\nfsdp_version: 2\n"),
+              StatusIs(kInvalid,
+                       HasSubstr("j.yaml:2:1: fsdp_version is a key of a configuration file; n")));
+  EXPECT_THAT(Submit({"j.yaml"}, 1, "program: a\ntee: 3\n"),
+              StatusIs(kInvalid,
+                       "j.yaml:2:1: tee is a flag of `accel launch`; `accel logs` shows the "
+                       "output"));
+  EXPECT_THAT(Submit({"j.yaml"}, 1, "program: a\nuse_fsdp: true\n"),
+              StatusIs(kInvalid, HasSubstr("name a file of FSDP with config_file: FILE")));
+  for (const char* key : {"role", "monitor_interval", "rdzv_conf", "quiet"}) {
+    EXPECT_THAT(Submit({"j.yaml"}, 1, absl::StrCat("program: a\n", key, ": 1\n")),
+                StatusIs(kInvalid, absl::StrCat("j.yaml:2:1: ", key,
+                                                " is a flag of `accel launch`; `accel submit` has "
+                                                "no such setting")));
+  }
+  for (const char* key :
+       {"rdzv_endpoint", "multi_gpu", "log_dir", "num_cpu_threads_per_process", "use_deepspeed"}) {
+    EXPECT_THAT(Submit({"j.yaml"}, 1, absl::StrCat("program: a\n", key, ": 1\n")),
+                StatusIs(kInvalid, Not(HasSubstr("is a key of a configuration file"))));
+  }
 }
 
 TEST(ExpandJobFile, AcceptsEverySampleFile) {

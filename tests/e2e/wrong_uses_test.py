@@ -160,7 +160,7 @@ COMMANDS = [
     ("submit job.json", 'job.json:1:29: env: "B=C" is not the name of a variable; write NAME: VALUE'),
     ("submit processes.yaml", "processes.yaml:2:1: num_processes is the number on all nodes; use processes_per_node, and "
      "nodes"),
-    ("submit fsdp.yaml", "fsdp.yaml:2:1: use_fsdp is a key of a configuration file; name that file with config_file: "
+    ("submit fsdp.yaml", "fsdp.yaml:2:1: use_fsdp is a flag of `accel launch`; name a file of FSDP with config_file: "
      "FILE"),
     ("submit --config_file none.yaml true", "the configuration file none.yaml does not exist"),
     ("submit --config_file unknown.yaml true", "unknown.yaml:2:1: unknown key num_proceses; did you mean num_processes?"),
