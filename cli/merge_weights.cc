@@ -61,6 +61,11 @@ std::string FileToWrite(const std::string& folder, const std::string& out) {
 // file with it.
 absl::Status CheckRemoval(const std::string& folder, const std::string& file) {
   std::error_code error;
+  const fs::path last = fs::path(folder).filename();
+  if (last == "." || last == "..") {  // What is named before it may be a link.
+    return absl::InvalidArgumentError(absl::StrCat("--remove_checkpoint_dir: ", folder, " ends in ",
+                                                   last.string(), "; name the folder itself"));
+  }
   if (fs::is_symlink(folder, error)) {
     return absl::InvalidArgumentError(absl::StrCat("--remove_checkpoint_dir: ", folder,
                                                    " is a symbolic link; name the folder itself"));
@@ -142,11 +147,13 @@ absl::Status Run(const MergeFlags& flags, const Console& console) {
   }
   const std::string file = FileToWrite(flags.folder, flags.out);
   if (flags.removes_folder) ACCEL_RETURN_IF_ERROR(CheckRemoval(flags.folder, file));
+  // Found before the merge, so that a link that is changed during it changes nothing.
+  std::error_code error;
+  const fs::path to_remove = fs::canonical(flags.folder, error);
   ACCEL_ASSIGN_OR_RETURN(const weights::Merged merged,
                          MergeInto(flags.folder, file, absl::EndsWith(flags.out, "/")));
-  std::error_code error;
-  if (flags.removes_folder) fs::remove_all(flags.folder, error);
-  if (error) {
+  if (flags.removes_folder && !error) fs::remove_all(to_remove, error);
+  if (flags.removes_folder && error) {
     return Failed("remove", flags.folder,
                   absl::StrCat(error.message(), "; the merged file is ", file));
   }

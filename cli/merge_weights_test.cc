@@ -115,6 +115,12 @@ TEST(MergeWeights, RemovesNeitherTheMergedFileNorALinksTarget) {
   const Result linked = Merge({"--remove_checkpoint_dir", link});
   EXPECT_EQ(linked.exit_code, 2);
   EXPECT_THAT(linked.err, HasSubstr("link is a symbolic link; name the folder itself"));
+  for (const char* named : {"link/.", "link/./", "7/.", "7/..", "link/.."}) {
+    const Result dots = Merge({"--remove_checkpoint_dir", (folder.parent_path() / named).string(),
+                               folder.parent_path().parent_path() / "x.safetensors"});
+    EXPECT_EQ(dots.exit_code, 2) << named;
+    EXPECT_THAT(dots.err, HasSubstr("; name the folder itself"));
+  }
   EXPECT_EQ(std::distance(fs::directory_iterator(folder), fs::directory_iterator()), 2);
 }
 
