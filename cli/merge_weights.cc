@@ -45,12 +45,18 @@ absl::StatusOr<weights::Merged> Merge(const std::string& folder, const std::stri
   }
 }
 
-// Returns the file to write. A folder is where Accelerate's users want it to be.
-std::string FileToWrite(const std::string& folder, const std::string& out) {
+// Returns true if OUT is a folder, which gets the file. As with Accelerate, what does not exist is
+// one, unless its name is that of a file of weights.
+bool IsFolder(const std::string& out) {
+  if (out.empty()) return false;
   std::error_code ignored;
-  if (!out.empty() && (out.back() == '/' || fs::is_directory(out, ignored))) {
-    return absl::StrCat(out, out.back() == '/' ? "" : "/", kFile);
-  }
+  if (out.back() == '/' || fs::is_directory(out, ignored)) return true;
+  return !absl::EndsWith(out, ".safetensors") && !fs::exists(out, ignored);
+}
+
+// Returns the file to write.
+std::string FileToWrite(const std::string& folder, const std::string& out) {
+  if (IsFolder(out)) return absl::StrCat(out, out.back() == '/' ? "" : "/", kFile);
   if (!out.empty()) return out;
   // Not into the folder, where the merged file would look like a part of the checkpoint.
   const size_t slash = folder.rfind('/');
@@ -151,7 +157,7 @@ absl::Status Run(const MergeFlags& flags, const Console& console) {
   std::error_code error;
   const fs::path to_remove = fs::canonical(flags.folder, error);
   ACCEL_ASSIGN_OR_RETURN(const weights::Merged merged,
-                         MergeInto(flags.folder, file, absl::EndsWith(flags.out, "/")));
+                         MergeInto(flags.folder, file, IsFolder(flags.out)));
   if (flags.removes_folder && !error) fs::remove_all(to_remove, error);
   if (flags.removes_folder && error) {
     return Failed("remove", flags.folder,
@@ -170,7 +176,8 @@ int RunMergeWeights(const std::vector<std::string>& args, const Console& console
                 "largest tensor. FOLDER was written by accel, or by Python's "
                 "torch.distributed.checkpoint (for example pytorch_model_fsdp_0 of Accelerate). "
                 "OUT is the file to write (default: model.safetensors beside FOLDER), or a folder, "
-                "which gets a model.safetensors. A folder that does not exist ends with a slash.");
+                "which gets a model.safetensors. An OUT that does not exist is a folder, unless it "
+                "ends in .safetensors.");
   flags.Switch("remove_checkpoint_dir",
                "remove FOLDER with all of its files, once the merged file is durable",
                &given.removes_folder);

@@ -75,13 +75,20 @@ TEST(MergeWeights, AFolderGetsTheFile) {
   EXPECT_TRUE(fs::exists(above / "model.safetensors"));
   EXPECT_EQ(Merge({folder, (above / "new").string() + "/"}).exit_code, 0);
   EXPECT_TRUE(fs::exists(above / "new/model.safetensors"));
+  EXPECT_EQ(Merge({folder, above / "merged"}).exit_code, 0);
+  EXPECT_TRUE(fs::exists(above / "merged/model.safetensors"));
+  std::ofstream(above / "weights.bin") << "old";
+  EXPECT_EQ(Merge({folder, above / "weights.bin"}).exit_code, 0);
+  EXPECT_TRUE(fs::is_regular_file(above / "weights.bin")) << "a file that exists is replaced";
 }
 
 TEST(MergeWeights, AFailureLeavesNoNewFolder) {
   const fs::path folder = Folder();
   WriteRank(folder, 0);
-  EXPECT_EQ(Merge({folder, (folder.parent_path() / "new").string() + "/"}).exit_code, 1);
-  EXPECT_FALSE(fs::exists(folder.parent_path() / "new"));
+  for (const char* name : {"new/", "new"}) {
+    EXPECT_EQ(Merge({folder, folder.parent_path() / name}).exit_code, 1);
+    EXPECT_FALSE(fs::exists(folder.parent_path() / "new"));
+  }
 }
 
 TEST(MergeWeights, RemovesTheFolderAfterTheMerge) {
