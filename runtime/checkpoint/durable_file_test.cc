@@ -6,8 +6,11 @@
 
 #include <atomic>
 #include <cerrno>
+#include <chrono>
+#include <condition_variable>
 #include <cstring>
 #include <fstream>
+#include <mutex>
 #include <random>
 
 #include "accel/errors.h"
@@ -66,17 +69,28 @@ TEST(DurableFile, ContainsWhatWasAppended) {
 }
 
 // Some file systems have no direct writes, such as an older tmpfs.
+// The first write is refused while a second is under way, which is refused after the first thread
+// has turned direct writes off.
 TEST(DurableFile, UsesThePageCacheIfDirectWritesAreRefused) {
-  int refused = 0;
+  std::mutex mutex;
+  std::condition_variable changed;
+  int direct = 0, buffered = 0;
   set_disk_faults({.under = path(), .error = [&](const DiskOperation& operation) {
                      if (operation.name == "fallocate") return EOPNOTSUPP;
-                     refused += operation.is_direct;
-                     return operation.is_direct ? EINVAL : 0;
+                     if (operation.name != "pwrite") return 0;
+                     std::unique_lock lock(mutex);
+                     const int number = operation.is_direct ? ++direct : 0;
+                     buffered += !operation.is_direct;
+                     changed.notify_all();
+                     if (!operation.is_direct) return 0;
+                     changed.wait_for(lock, std::chrono::seconds(20),
+                                      [&] { return number == 1 ? direct > 1 : buffered > 0; });
+                     return EINVAL;
                    }});
   const std::string bytes = random_bytes(5 * kIoBytes + 1);
   write_durably(path(), {bytes});
   set_disk_faults({});
-  EXPECT_GT(refused, 0);
+  EXPECT_GT(direct, 1);
   EXPECT_TRUE(content() == bytes);
 }
 
