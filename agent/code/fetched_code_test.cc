@@ -106,6 +106,8 @@ TEST_F(FetchedCodeTest, WorkersMayReplaceTheFolderByALink) {
 TEST_F(FetchedCodeTest, FilesBelongToTheUser) {
   if (geteuid() != 0) GTEST_SKIP() << "only root can give files to others";
   RunAs(12345, 12346);
+  sync_pause_ = absl::InfiniteDuration();  // The mark remains, and is the user's too.
+  Open();
   ASSERT_OK_AND_ASSIGN(const std::string folder, Fetch("j1"));
   for (const auto& entry : fs::recursive_directory_iterator(jobs_dir() + "/j1")) {
     struct stat info = {};
