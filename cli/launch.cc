@@ -34,7 +34,6 @@
 
 #include "cli/calling_program.h"
 #include "cli/config/core/meeting_place.h"
-#include "cli/config/render_plan.h"
 #include "cli/connect.h"
 #include "cli/coordinated_job.h"
 #include "cli/follow_launch.h"
@@ -43,6 +42,7 @@
 #include "cli/local_cluster.h"
 #include "cli/machines/launch_machines.h"
 #include "cli/plan_launch.h"
+#include "cli/print_plan.h"
 #include "cli/program_fault.h"
 #include "cli/render/end_message.h"
 #include "cli/submit_and_wait.h"
@@ -87,14 +87,6 @@ absl::StatusOr<int> RunOnCluster(const std::string& coordinator, const v1::JobSp
                                  const Console& console) {
   ACCEL_ASSIGN_OR_RETURN(const auto client, ConnectToCoordinator({.coordinator = coordinator}));
   return SubmitAndWait(*client, spec, {.wait = true, .json = false}, console);
-}
-
-void PrintPlan(const LaunchPlan& plan, const v1::JobSpec& spec, bool json, const Console& console) {
-  common::EnvList env;
-  for (const v1::EnvVar& variable : spec.env()) env.emplace_back(variable.name(), variable.value());
-  const std::vector<std::string> command(spec.argv().begin(), spec.argv().end());
-  console.out << (json ? RenderPlanAsJson(plan, command, env) + "\n"
-                       : RenderPlan(plan, command, env));
 }
 
 // Runs the job on this machine alone.

@@ -5,10 +5,10 @@
 #include "cli/commands.h"
 #include "cli/config/core/launch_plan.h"
 #include "cli/config/load_config.h"
-#include "cli/config/render_plan.h"
 #include "cli/connect.h"
 #include "cli/job_file.h"
 #include "cli/job_spec.h"
+#include "cli/print_plan.h"
 #include "cli/send_upload.h"
 #include "cli/submit_and_wait.h"
 #include "cli/submit_config.h"
@@ -71,13 +71,8 @@ LaunchPlan PlanOf(const v1::JobSpec& spec) {
   return plan;
 }
 
-void PrintPlan(const v1::JobSpec& spec, bool json, const Console& console) {
-  common::EnvList env;
-  for (const v1::EnvVar& variable : spec.env()) env.emplace_back(variable.name(), variable.value());
-  const std::vector<std::string> command(spec.argv().begin(), spec.argv().end());
-  const LaunchPlan plan = PlanOf(spec);
-  console.out << (json ? RenderPlanAsJson(plan, command, env) + "\n"
-                       : RenderPlan(plan, command, env));
+void PrintDryRun(const v1::JobSpec& spec, bool json, const Console& console) {
+  PrintPlan(PlanOf(spec), spec, json, console);
   if (spec.min_nodes() > 0) {
     PrintMessage(console, absl::StrCat("the job runs on ", spec.min_nodes(), " to ", spec.nodes(),
                                        " nodes; this is the plan for ", spec.nodes()));
@@ -131,7 +126,7 @@ int RunSubmit(const std::vector<std::string>& args, const Console& console) {
     return Fail(console, absl::Status(status.code(), absl::StrCat(place, status.message())));
   }
   if (flags.dry_run) {
-    PrintPlan(*spec, flags.json, console);
+    PrintDryRun(*spec, flags.json, console);
     return kExitOk;
   }
   return Send(flags, tree->get(), *std::move(spec), console);

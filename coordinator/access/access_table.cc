@@ -9,7 +9,7 @@ namespace {
 constexpr int kCalls = 64;
 // People wait for hundreds of jobs at a time. All users together have Watchers::kMaxWatchers.
 constexpr int kWatches = 1'024;
-// An agent relays the output of 128 ranks at a time. Those of broken connections may not be over
+// An agent relays the output of 128 ranks at a time. Relays of broken connections may not be over
 // yet, and an agent does not begin a relay again, so the bound is far above that.
 constexpr int kRelays = 8'192;
 // Each holds a megabyte or more. An agent or a client has at most four at a time, and those that it

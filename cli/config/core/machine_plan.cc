@@ -133,7 +133,7 @@ absl::StatusOr<std::optional<int64_t>> TotalProcesses(const EffectiveSettings& s
   return std::optional<int64_t>(std::max(*host.gpus, 1));
 }
 
-// Gives each machine its part. The first machines get one more if the division leaves a rest.
+// Gives each machine its part. The first machines get one more if there is a remainder.
 std::vector<int> Divide(int64_t processes, int64_t machines) {
   std::vector<int> parts(machines, static_cast<int>(processes / machines));
   for (int64_t i = 0; i < processes % machines; ++i) ++parts[i];

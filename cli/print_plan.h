@@ -1,0 +1,12 @@
+#pragma once
+
+#include "cli/config/core/launch_plan.h"
+#include "cli/console.h"
+#include "proto/job.pb.h"
+
+namespace accel::cli {
+
+// Prints what --dry_run shows of a job: the plan, with the command and the variables of `spec`.
+void PrintPlan(const LaunchPlan& plan, const v1::JobSpec& spec, bool json, const Console& console);
+
+}  // namespace accel::cli
