@@ -11,6 +11,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "cli/config/core/contradictions.h"
 #include "cli/config/core/meeting_place.h"
 #include "cli/config/host_facts.h"
 #include "cli/config/load_config.h"
@@ -47,10 +48,9 @@ bool IsEncodedConfig(const std::string& text) {
 // Checks the file of DeepSpeed for a job whose processes start on this machine.
 absl::Status CheckDeepSpeedFile(const EffectiveSettings& settings, const LaunchPlan& plan,
                                 const CallerContext& context) {
-  const std::string path = settings.Text("deepspeed_config_file");
+  const std::string path = DeepSpeedFile(settings);
   if (plan.on_cluster || plan.paradigm != Paradigm::kDeepSpeed) return absl::OkStatus();
-  // "none" is the default of Accelerate's questionnaire.
-  if (path.empty() || path == "none") return absl::OkStatus();
+  if (path.empty()) return absl::OkStatus();
   const bool exists = context.probe(AbsolutePath(path, context.cwd)) != FileKind::kMissing;
   if (exists || IsEncodedConfig(path)) return absl::OkStatus();
   return settings.Refuse("deepspeed_config_file",

@@ -36,9 +36,7 @@ absl::Status CheckGpus(const EffectiveSettings& settings, const HostFacts& host,
 
 absl::Status CheckNvme(const EffectiveSettings& settings, const LaunchPlan& plan) {
   // With DeepSpeed's own configuration file, the paths can stand there.
-  // Accelerate's questionnaire writes none for no file.
-  const std::string own = settings.Text("deepspeed_config_file");
-  const bool has_own = !own.empty() && own != "none";
+  const bool has_own = !DeepSpeedFile(settings).empty();
   if (plan.paradigm != Paradigm::kDeepSpeed || has_own) return absl::OkStatus();
   for (const char* kind : {"optimizer", "param"}) {
     const std::string device = absl::StrCat("offload_", kind, "_device");
@@ -51,6 +49,11 @@ absl::Status CheckNvme(const EffectiveSettings& settings, const LaunchPlan& plan
 }
 
 }  // namespace
+
+std::string DeepSpeedFile(const EffectiveSettings& settings) {
+  std::string file = settings.Text("deepspeed_config_file");
+  return file == "none" ? std::string() : file;
+}
 
 absl::Status CheckContradictions(const EffectiveSettings& settings, const HostFacts& host,
                                  const LaunchPlan& plan) {

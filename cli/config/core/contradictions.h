@@ -15,6 +15,10 @@ namespace accel::cli {
 absl::Status CheckContradictions(const EffectiveSettings& settings, const HostFacts& host,
                                  const LaunchPlan& plan);
 
+// Returns the configuration file that deepspeed_config_file names, or an empty text if there is
+// none. Accelerate's questionnaire writes "none" for that.
+std::string DeepSpeedFile(const EffectiveSettings& settings);
+
 // Returns a sentence for each flag of DeepSpeed's own launcher that has no effect on one machine.
 // Keys of a file are not named, because Accelerate's questionnaire writes them.
 std::vector<std::string> NotesOnDeepSpeedLauncher(const EffectiveSettings& settings,
