@@ -4,7 +4,7 @@
 #include <chrono>
 #include <utility>
 
-#include "common/backoff.h"
+#include "agent/session_pauses.h"
 #include "common/clock.h"
 #include "common/grpc_status.h"
 #include "common/log.h"
@@ -13,12 +13,6 @@
 namespace accel::agent {
 namespace {
 
-constexpr absl::Duration kFirstPause = absl::Milliseconds(50);
-constexpr absl::Duration kLongestPause = absl::Seconds(1);
-// While the coordinator shows a certificate that this node does not trust, no connection can work
-// until a person has done something.
-constexpr absl::Duration kFirstForeignPause = absl::Seconds(2);
-constexpr absl::Duration kLongestForeignPause = absl::Seconds(30);
 // While the link waits for a connection, it checks this often whether it is being destroyed.
 constexpr absl::Duration kLook = absl::Milliseconds(100);
 // The limit of a report's size is never halved below this, because at this size a report has no
@@ -91,8 +85,7 @@ absl::Status GrpcLink::fatal() {
 
 // The reading thread: runs a session, pauses, and runs the next one.
 void GrpcLink::Read() {
-  common::Backoff backoff(kFirstPause, kLongestPause);
-  common::Backoff foreign(kFirstForeignPause, kLongestForeignPause);
+  SessionPauses pauses;
   while (true) {
     bool heard = false;
     const absl::Status why = RunSession(&heard);
@@ -101,14 +94,13 @@ void GrpcLink::Read() {
       absl::MutexLock lock(&mutex_);
       if (stopping_ || !fatal_.ok()) return;
     }
-    if (heard) backoff.Reset();
     LogEnd(why);
-    if (!WhyForeign(why).empty()) {
-      if (!PauseQuietly(foreign.Next())) return;
-      continue;
-    }
-    foreign.Reset();
-    if (!Pause(backoff.Next())) return;
+    const SessionEnd end = absl::IsUnauthenticated(why) || !WhyForeign(why).empty()
+                               ? SessionEnd::kRefused
+                               : SessionEnd::kLost;
+    const absl::Duration pause = pauses.Next(end, heard);
+    // After a refusal, connecting at once would only bring the next one.
+    if (!(end == SessionEnd::kRefused ? PauseQuietly(pause) : Pause(pause))) return;
   }
 }
 
@@ -120,6 +112,9 @@ void GrpcLink::LogEnd(const absl::Status& why) {
   if (!left_out.has_value()) return;
   if (!foreign.empty()) {
     common::LogError(foreign, {{"same_since_last_line", *left_out}});
+  } else if (absl::IsUnauthenticated(why)) {
+    common::LogError("the coordinator refuses this node's certificate",
+                     {{"why", std::string(why.message())}, {"same_since_last_line", *left_out}});
   } else if (absl::IsResourceExhausted(why)) {
     common::LogWarning("the coordinator rejected this node's report; the next one is smaller",
                        {{"why", why.ToString()},
