@@ -1,11 +1,30 @@
 // A client with a valid certificate that opens streams and resets them at once (rapid reset).
 
+#include <gmock/gmock.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
 #include "coordinator/raw_http2_fixture.h"
 
 namespace accel::coordinator {
 namespace {
 
-using RapidResetTest = RawHttp2Test;
+class RapidResetTest : public RawHttp2Test {
+ protected:
+  // Waits for the first line of the audit log about a connection, which a thread writes.
+  static nlohmann::json FirstCut() {
+    for (int i = 0; i < 10'000; ++i) {
+      std::ifstream file(AuditLogPath());
+      for (std::string line; std::getline(file, line);) {
+        nlohmann::json entry = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
+        if (entry.is_object() && entry.value("object", "") == "connection") return entry;
+      }
+      absl::SleepFor(absl::Milliseconds(1));
+    }
+    return nlohmann::json::object();
+  }
+};
 
 TEST_F(RapidResetTest, TheConnectionIsCutAndOthersAreServed) {
   bool open = true;
@@ -18,6 +37,10 @@ TEST_F(RapidResetTest, TheConnectionIsCutAndOthersAreServed) {
     open = Send(burst) && Drain();
   }
   EXPECT_FALSE(open);
+  const nlohmann::json cut = FirstCut();
+  EXPECT_EQ(cut.value("caller", ""), "user");
+  EXPECT_EQ(cut.value("name", ""), "ann");
+  EXPECT_THAT(cut.value("result", ""), ::testing::HasSubstr("resets streams"));
   EXPECT_OK(Submit("served"));
 }
 

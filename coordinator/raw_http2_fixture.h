@@ -78,11 +78,14 @@ class Cluster {
     table_.Put({CallerKind::kUser, "ann", user_.serial(), Role::kUser});
   }
 
+  static std::string AuditLogPath() { return absl::StrCat(::testing::TempDir(), "/audit.log"); }
+
   ServerOptions Options() {
     ServerOptions options;
     options.listen = "127.0.0.1:0";
     options.tcp_credentials = tls_->MakeCredentials();
     options.credentials = &table_;
+    options.audit_log = AuditLogPath();
     return options;
   }
 
@@ -93,7 +96,7 @@ class Cluster {
   MemoryCredentialTable table_;
 };
 
-class RawHttp2Test : private Cluster, public ServiceTest {
+class RawHttp2Test : protected Cluster, public ServiceTest {
  protected:
   RawHttp2Test() : ServiceTest(Options()), fd_(Connect()) {
     signal(SIGPIPE, SIG_IGN);  // The test writes to a connection that is cut at any moment.

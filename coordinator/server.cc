@@ -84,6 +84,7 @@ class GrpcServer final : public Server {
                                         : std::make_unique<MemoryStore>()),
         refusals_(options.clock),
         audit_(std::move(audit)),
+        credentials_(options.credentials),
         entrance_(EntranceOptions(options)),
         loop_(LoopOptions(store_.get(), options)),
         service_(&loop_, &entrance_, &refusals_, std::move(options.check_upload)),
@@ -148,7 +149,10 @@ class GrpcServer final : public Server {
     gate_->Start();
     // The users of the Unix socket own the coordinator.
     if (entries.tcp.has_value()) {
-      reset_guard_.emplace([this](const std::string& peer) { gate_->CutPeer(peer); });
+      reset_guard_.emplace([this](const std::string& peer) {
+        entrance_.NoteCut(HolderOf(gate_->CutPeer(peer)), peer,
+                          "it resets streams faster than they can be served");
+      });
     }
     return absl::OkStatus();
   }
@@ -169,6 +173,11 @@ class GrpcServer final : public Server {
     loop.owner = options.owner;
     loop.on_access = options.on_access;
     return loop;
+  }
+
+  std::optional<Caller> HolderOf(const std::string& serial) const {
+    if (credentials_ == nullptr || serial.empty()) return std::nullopt;
+    return credentials_->HolderOf(serial);
   }
 
   absl::StatusOr<std::vector<common::UniqueFd>> ListenOnTcp(const common::HostPort& listen) {
@@ -207,6 +216,7 @@ class GrpcServer final : public Server {
   RefusalLog refusals_;
   std::unique_ptr<Gate> gate_;
   const std::unique_ptr<AuditLog> audit_;
+  const CredentialTable* const credentials_;  // May be null.
   Entrance entrance_;
   CoordinatorLoop loop_;
   CoordinatorService service_;

@@ -3,6 +3,7 @@
 // revocation or a new role holds for the next call.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -22,6 +23,9 @@ class CredentialTable {
   // says which, and what its holder must do. It is sent to the holder.
   virtual absl::StatusOr<Caller> Find(const std::string& serial,
                                       absl::string_view certificate) const = 0;
+  // Returns to whom the certificate with this serial was given, for the audit log. nullopt if that
+  // is no longer known. A caller is not admitted by this.
+  virtual std::optional<Caller> HolderOf(const std::string& serial) const = 0;
 };
 
 }  // namespace accel::coordinator

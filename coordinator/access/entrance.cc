@@ -58,6 +58,13 @@ void Entrance::NoteRefusal(const std::string& peer, absl::string_view object,
   WriteRefusal(why, peer, object, std::string(why.message()));
 }
 
+void Entrance::NoteCut(const std::optional<Caller>& caller, const std::string& peer,
+                       const std::string& why) {
+  options_.log->Warn("cut a connection", peer, why);
+  WriteRefusal(caller.has_value() ? absl::StatusOr<Caller>(*caller) : absl::UnknownError(why), peer,
+               "connection", why);
+}
+
 void Entrance::WriteRefusal(const absl::StatusOr<Caller>& caller, const std::string& peer,
                             absl::string_view object, const std::string& why) {
   if (options_.audit == nullptr) return;

@@ -5,6 +5,7 @@
 #include <grpcpp/server_context.h>
 
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "absl/base/thread_annotations.h"
@@ -60,6 +61,10 @@ class Entrance {
   // Writes that a stranger was refused something. Strangers cause any number of these: see
   // AuditLog::WriteRefusal().
   void NoteRefusal(const std::string& peer, absl::string_view object, const absl::Status& why);
+  // Logs that the connection of `peer` was cut, and writes it into the audit log with the name of
+  // its user or node. `caller` is nullopt if it is not known whose it was.
+  void NoteCut(const std::optional<Caller>& caller, const std::string& peer,
+               const std::string& why);
 
  private:
   void WriteRefusal(const absl::StatusOr<Caller>& caller, const std::string& peer,

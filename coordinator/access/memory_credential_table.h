@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -26,6 +27,11 @@ class MemoryCredentialTable final : public CredentialTable {
   void Revoke(const std::string& serial) {
     absl::MutexLock lock(&mutex_);
     callers_.insert_or_assign(serial, Revoked());
+  }
+
+  std::optional<Caller> HolderOf(const std::string& serial) const override {
+    const absl::StatusOr<Caller> caller = Find(serial);
+    return caller.ok() ? std::optional(*caller) : std::nullopt;
   }
 
   // Knows serials only, so every certificate with a known one is the right one.

@@ -298,15 +298,17 @@ void Gate::Cut(const std::string& serial) {
   }
 }
 
-void Gate::CutPeer(const std::string& peer) {
+std::string Gate::CutPeer(const std::string& peer) {
   const std::optional<PeerAddress> address = FromGrpcPeer(peer);
-  if (!address.has_value()) return;
+  if (!address.has_value()) return "";
   absl::MutexLock lock(&mutex_);
   const auto found = by_key_.find(address->key);
-  if (found == by_key_.end()) return;
+  if (found == by_key_.end()) return "";
   const ConnectionId id = found->second;
+  std::string serial = state_.SerialOf(id);
   state_.Closed(id);
   Erase(id, /*shut_down=*/true);
+  return serial;
 }
 
 GateCounts Gate::counts() {

@@ -71,8 +71,9 @@ class Gate {
   // Ends all connections that have made a valid call with the credential of this serial.
   void Cut(const std::string& serial);
 
-  // Ends the connection of gRPC's `peer`.
-  void CutPeer(const std::string& peer);
+  // Ends the connection of gRPC's `peer`. Returns the serial of the credential with which it has
+  // made a valid call. Empty if it has made none, or if there is no such connection.
+  std::string CutPeer(const std::string& peer);
 
   GateCounts counts();
 

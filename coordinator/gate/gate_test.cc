@@ -203,7 +203,7 @@ TEST_F(GateTest, CutsTheConnectionsOfACredential) {
   gate_->Cut("07");
   EXPECT_TRUE(revoked.IsClosedWithin(kPatience));
   EXPECT_FALSE(other.IsClosedWithin(0));
-  gate_->CutPeer(other.Peer());
+  EXPECT_EQ(gate_->CutPeer(other.Peer()), "08");
   EXPECT_TRUE(other.IsClosedWithin(kPatience));
 }
 

@@ -5,7 +5,6 @@
 
 #include "absl/time/time.h"
 #include "common/clock.h"
-#include "common/log.h"
 #include "coordinator/gate/stream_counts.h"
 
 namespace accel::coordinator {
@@ -44,8 +43,6 @@ void ResetGuard::Look() {
   for (const int64_t connection : judge_.Look(counts, common::SteadyClock()->Now())) {
     for (const PeerStreams& each : streams) {
       if (each.counts.connection != connection) continue;
-      common::LogWarning("cut a connection that resets streams faster than they can be served",
-                         {{"peer", each.peer}});
       cut_(each.peer);
     }
   }

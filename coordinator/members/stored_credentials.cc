@@ -88,13 +88,9 @@ absl::StatusOr<Caller> StoredCredentials::Find(const std::string& serial,
     if (std::string why = WhyRefused(entry.credential, wall); !why.empty()) {
       return absl::UnauthenticatedError(why);
     }
-    const auto member = members_.find({entry.credential.kind(), entry.credential.member()});
-    if (member == members_.end()) return Unknown();
-    const bool is_node = entry.credential.kind() == v1::NODE_MEMBER;
-    caller = {.kind = is_node ? CallerKind::kNode : CallerKind::kUser,
-              .name = entry.credential.member(),
-              .serial = serial,
-              .role = RoleOf(member->second)};
+    std::optional<Caller> holder = HolderIn(entry.credential);
+    if (!holder.has_value()) return Unknown();
+    caller = *std::move(holder);
     if (wall - entry.noted >= kSeenPause) {
       entry.noted = wall;
       on_seen = callbacks_.on_seen;
@@ -102,6 +98,22 @@ absl::StatusOr<Caller> StoredCredentials::Find(const std::string& serial,
   }
   if (on_seen != nullptr) on_seen(serial);
   return caller;
+}
+
+std::optional<Caller> StoredCredentials::HolderOf(const std::string& serial) const {
+  absl::MutexLock lock(&mutex_);
+  const auto found = entries_.find(serial);
+  return found == entries_.end() ? std::nullopt : HolderIn(found->second.credential);
+}
+
+std::optional<Caller> StoredCredentials::HolderIn(const v1::Credential& credential) const {
+  const auto member = members_.find({credential.kind(), credential.member()});
+  if (member == members_.end()) return std::nullopt;
+  const bool is_node = credential.kind() == v1::NODE_MEMBER;
+  return Caller{.kind = is_node ? CallerKind::kNode : CallerKind::kUser,
+                .name = credential.member(),
+                .serial = credential.serial(),
+                .role = RoleOf(member->second)};
 }
 
 }  // namespace accel::coordinator

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -43,6 +44,7 @@ class StoredCredentials final : public CredentialTable {
   // (docs/decisions/0079).
   absl::StatusOr<Caller> Find(const std::string& serial,
                               absl::string_view certificate) const override;
+  std::optional<Caller> HolderOf(const std::string& serial) const override;
 
  private:
   struct Entry {
@@ -50,6 +52,9 @@ class StoredCredentials final : public CredentialTable {
     std::string hash;                         // SHA-256 of the certificate in PEM.
     absl::Time noted = absl::InfinitePast();  // When on_seen was called last.
   };
+
+  std::optional<Caller> HolderIn(const v1::Credential& credential) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const std::function<absl::Time()> wall_;
   mutable absl::Mutex mutex_;

@@ -205,6 +205,11 @@ std::vector<ConnectionId> GateState::OfSerial(const std::string& serial) const {
   return {found->second.begin(), found->second.end()};
 }
 
+std::string GateState::SerialOf(ConnectionId id) const {
+  const auto found = connections_.find(id);
+  return found == connections_.end() ? "" : found->second.serial;
+}
+
 void GateState::SetDeadline(ConnectionId id, Connection* connection, absl::Time deadline) {
   if (connection->deadline != absl::InfiniteFuture()) deadlines_.erase({connection->deadline, id});
   connection->deadline = deadline;

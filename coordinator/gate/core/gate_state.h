@@ -90,6 +90,9 @@ class GateState {
   std::vector<ConnectionId> Expire(absl::Time now);
   // Returns the open connections of this credential.
   std::vector<ConnectionId> OfSerial(const std::string& serial) const;
+  // Returns the serial of the credential with which this connection has made a valid call. Empty if
+  // it has made none, or has ended.
+  std::string SerialOf(ConnectionId id) const;
 
   // Returns when Expire() must be called next.
   absl::Time next_deadline() const;

@@ -213,11 +213,14 @@ TEST_F(GateStateTest, FindsTheConnectionsOfACredential) {
   const ConnectionId second = Park("b");
   Release();
   EXPECT_TRUE(state_.OfSerial("07").empty());
+  EXPECT_EQ(state_.SerialOf(first), "");
   state_.Authenticated(first, "07");
   state_.Authenticated(second, "07");
   state_.Authenticated(second, "08");  // A connection has one certificate.
   EXPECT_EQ(state_.OfSerial("07"), (std::vector<ConnectionId>{first, second}));
+  EXPECT_EQ(state_.SerialOf(second), "07");
   state_.Closed(first);
+  EXPECT_EQ(state_.SerialOf(first), "");
   EXPECT_EQ(state_.OfSerial("07"), (std::vector<ConnectionId>{second}));
   EXPECT_TRUE(state_.OfSerial("08").empty());
 }
