@@ -45,7 +45,7 @@ struct AgentCallbacks {
   absl::AnyInvocable<void(DesiredPtr)> on_desired;
   // Called once, as the last callback, when the coordinator ends the session. ALREADY_EXISTS: a
   // newer stream of this node has taken over. UNAVAILABLE: the coordinator is shutting down. Other
-  // errors are those of Observe() in coordinator/core/facts.h, and RESOURCE_EXHAUSTED if too many
+  // errors are those of Observe() in coordinator/core/observe.h, and RESOURCE_EXHAUSTED if too many
   // sessions or reports are open.
   absl::AnyInvocable<void(absl::Status)> on_closed;
 };

@@ -9,11 +9,11 @@
 #include "coordinator/access/job_access.h"
 #include "coordinator/access/job_account.h"
 #include "coordinator/core/access/credentials.h"
-#include "coordinator/core/facts.h"
 #include "coordinator/core/job_owner.h"
 #include "coordinator/core/presence.h"
 #include "coordinator/core/records.h"
 #include "coordinator/core/recover.h"
+#include "coordinator/core/requests.h"
 #include "coordinator/node_status.h"
 
 namespace accel::coordinator {

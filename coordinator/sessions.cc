@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/log.h"
 #include "coordinator/core/desired_state.h"
-#include "coordinator/core/facts.h"
+#include "coordinator/core/observe.h"
 
 namespace accel::coordinator {
 

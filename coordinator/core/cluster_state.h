@@ -1,10 +1,10 @@
 // The whole state of the coordinator, as plain data. Jobs and nodes are
 // protobuf messages (docs/decisions/0001).
 //
-// What the planner looks at is changed by three files: facts.h and presence.h write events from
-// outside into it, and perform.h carries out the planner's actions. planner.cc notes what it has
-// counted, sessions.cc what it has sent. recover.h builds the state from what is stored. Not
-// thread-safe: CoordinatorLoop owns the state and is its only user.
+// What the planner looks at is changed by four files: requests.h, observe.h and presence.h write
+// events from outside into it, and perform.h carries out the planner's actions. planner.cc notes
+// what it has counted, sessions.cc what it has sent. recover.h builds the state from what is stored.
+// Not thread-safe: CoordinatorLoop owns the state and is its only user.
 #pragma once
 
 #include <cstdint>

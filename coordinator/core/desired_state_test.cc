@@ -7,8 +7,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/status_matchers.h"
-#include "coordinator/core/facts.h"
+#include "coordinator/core/observe.h"
 #include "coordinator/core/planner.h"
+#include "coordinator/core/requests.h"
 
 namespace accel::coordinator {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "common/status_matchers.h"
-#include "coordinator/core/facts.h"
+#include "coordinator/core/observe.h"
 
 namespace accel::coordinator {
 namespace {

@@ -9,9 +9,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/status_matchers.h"
-#include "coordinator/core/facts.h"
+#include "coordinator/core/observe.h"
 #include "coordinator/core/records.h"
 #include "coordinator/core/recover.h"
+#include "coordinator/core/requests.h"
 
 namespace accel::coordinator {
 namespace {

@@ -11,9 +11,10 @@
 
 #include "common/status_matchers.h"
 #include "coordinator/core/access/access_rows.h"
-#include "coordinator/core/facts.h"
+#include "coordinator/core/observe.h"
 #include "coordinator/core/planner.h"
 #include "coordinator/core/records.h"
+#include "coordinator/core/requests.h"
 
 namespace accel::coordinator {
 namespace {

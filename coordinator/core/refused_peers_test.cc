@@ -2,9 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include "coordinator/core/facts.h"
 #include "coordinator/core/job_state.h"
+#include "coordinator/core/observe.h"
 #include "coordinator/core/planner.h"
+#include "coordinator/core/requests.h"
 
 namespace accel::coordinator {
 namespace {

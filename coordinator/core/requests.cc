@@ -1,0 +1,106 @@
+#include "coordinator/core/requests.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/job_phase.h"
+#include "common/status_macros.h"
+#include "coordinator/core/devices.h"
+#include "coordinator/core/job_bytes.h"
+#include "coordinator/core/job_owner.h"
+#include "coordinator/core/job_spec.h"
+#include "coordinator/core/job_state.h"
+
+namespace accel::coordinator {
+namespace {
+
+constexpr size_t kMaxSubmitIdBytes = 128;
+
+absl::Status CheckSubmitId(const std::string& value) {
+  if (!value.empty() && value.size() <= kMaxSubmitIdBytes) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("submit_id must have 1 to ", kMaxSubmitIdBytes,
+                                                 " characters, not ", value.size()));
+}
+
+absl::Status CheckRoom(const ClusterState& state, const v1::JobSpec& spec) {
+  if (static_cast<int>(state.unfinished.size()) >= state.limits.max_unfinished_jobs) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("the queue is full: ", state.unfinished.size(),
+                     " jobs wait or run; try again when some have ended"));
+  }
+  if (state.job_bytes + ResidentBytes(spec) > state.limits.max_job_bytes) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("the coordinator keeps at most ", state.limits.max_job_bytes,
+                     " bytes of jobs in memory; try again when some have ended"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<common::JobId> SubmitJob(const std::string& submit_id, v1::JobSpec spec,
+                                        absl::Time wall, ClusterState* state, Changes* changes) {
+  ACCEL_RETURN_IF_ERROR(CheckSubmitId(submit_id));
+  const auto known = state->submits.find(submit_id);
+  if (known != state->submits.end()) return known->second;
+  if (const EndedJob* ended = state->ended.FindBySubmit(submit_id)) return ended->id;
+  ACCEL_RETURN_IF_ERROR(ValidateJobSpec(spec));
+  ACCEL_RETURN_IF_ERROR(CheckRoom(*state, spec));
+
+  const common::JobId id = state->ids.Next(wall);
+  JobEntry& entry = state->jobs[id];
+  CountBytes(ResidentBytes(spec), &entry, state);
+  v1::Job& job = entry.job;
+  job.set_job_id(id.value());
+  job.set_submit_id(submit_id);
+  *job.mutable_spec() = std::move(spec);
+  entry.shape = ShapeOf(job.spec());
+  job.set_devices(DecideDevices(job.spec(), *state));
+  job.set_phase(v1::PENDING);
+  job.set_reason("Accepted.");
+  job.set_submitted_unix_ms(absl::ToUnixMillis(wall));
+  job.set_version(1);
+  state->submits[submit_id] = id;
+  state->unfinished.insert(id);
+  state->agenda.Touch(id);
+  state->agenda.TouchQueue();
+  changes->put[id].created = true;
+  return id;
+}
+
+absl::Status CancelJob(const common::JobId& id, bool at_once, ClusterState* state,
+                       Changes* changes) {
+  JobEntry* entry = FindJob(state, id);
+  if (entry == nullptr && state->ended.Find(id) != nullptr) return absl::OkStatus();
+  if (entry == nullptr) return NoSuchJob(id);
+  if (common::IsFinal(entry->job.phase())) return absl::OkStatus();
+  entry->cancel = true;
+  entry->cancel_at_once |= at_once;
+  state->agenda.Touch(id);
+  changes->put.try_emplace(id);
+  return absl::OkStatus();
+}
+
+absl::Status DrainNode(const std::string& node, v1::Drain drain, ClusterState* state,
+                       Changes* changes) {
+  auto found = state->nodes.find(common::NodeId(node));
+  if (found == state->nodes.end()) {
+    const auto named = state->node_names.find(node);
+    if (named != state->node_names.end()) found = state->nodes.find(named->second);
+  }
+  if (found == state->nodes.end()) {
+    return absl::NotFoundError(absl::StrCat("there is no node ", node));
+  }
+  if (!v1::Drain_IsValid(drain)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("drain: ", static_cast<int>(drain), " is unknown"));
+  }
+  if (found->second.drain == drain) return absl::OkStatus();
+  found->second.drain = drain;
+  for (const auto& [id, machine_rank] : found->second.jobs) state->agenda.Touch(id);
+  state->agenda.TouchQueue();
+  changes->registered.insert(found->first);
+  return absl::OkStatus();
+}
+
+}  // namespace accel::coordinator
