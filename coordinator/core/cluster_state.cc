@@ -24,7 +24,7 @@ bool GrowForNodes(size_t nodes, ClusterState* state) {
 }
 
 void TouchAll(ClusterState* state) {
-  for (const common::JobId& id : state->unfinished) state->agenda.Touch(id);
+  for (const common::JobId& id : state->unfinished.ids()) state->agenda.Touch(id);
   state->agenda.TouchQueue();
 }
 

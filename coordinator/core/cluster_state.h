@@ -26,6 +26,7 @@
 #include "coordinator/core/node_clock.h"
 #include "coordinator/core/node_health.h"
 #include "coordinator/core/part_counts.h"
+#include "coordinator/core/unfinished_jobs.h"
 #include "proto/job.pb.h"
 #include "proto/node.pb.h"
 
@@ -45,7 +46,7 @@ struct Limits {
   absl::Duration start_deadline = absl::Seconds(60);
   absl::Duration cancel_grace = absl::Seconds(30);  // After a cancel or the time limit.
   absl::Duration failure_grace = absl::Seconds(5);
-  int max_unfinished_jobs = 10'000;
+  int max_unfinished_jobs = 10'000;  // See requests.h for what one user may have of it.
   int max_finished_jobs = 1'000;  // The newest are kept.
   // Maximum memory of all jobs with their generations. A submit beyond it is rejected. Finished
   // jobs are dropped, oldest first, while all jobs together take more than half of it.
@@ -166,6 +167,9 @@ struct ClusterFacts {
 
 struct ClusterState {
   Limits limits;
+  // The user who runs this coordinator. His jobs may take all the room for jobs, because he could
+  // end all jobs of others anyway.
+  std::string owner;
   ClusterFacts facts;
   int connected = 0;  // The number of nodes that have a session.
   // The largest number of nodes that this coordinator has had connected, in thousands, rounded up.
@@ -184,7 +188,7 @@ struct ClusterState {
   bool gpus_seen = false;
   absl::flat_hash_map<std::string, common::NodeId> node_names;  // The last node with each name.
   std::map<common::JobId, JobEntry> jobs;                       // Oldest first: ids sort by age.
-  std::set<common::JobId> unfinished;
+  UnfinishedJobs unfinished;
   std::deque<common::JobId> finished;                       // Oldest first.
   absl::flat_hash_map<std::string, common::JobId> submits;  // By submit id.
   EndedJobs ended;  // The ends of jobs that were dropped from `jobs`.

@@ -298,7 +298,7 @@ class Performer {
     entry->job.set_ended_unix_ms(wall_ms_);
     entry->end_by = absl::InfiniteFuture();
     ForgetCancel(entry);
-    state_.unfinished.erase(id);
+    state_.unfinished.Erase(id, entry->job.spec().owner());
     state_.finished.push_back(id);
   }
 

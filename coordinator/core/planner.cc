@@ -81,7 +81,8 @@ const common::JobId& JobOf(const Action& action) {
 }  // namespace
 
 Agenda::Due Everything(const ClusterState& state) {
-  return {{state.unfinished.begin(), state.unfinished.end()}, true};
+  const std::set<common::JobId>& jobs = state.unfinished.ids();
+  return {{jobs.begin(), jobs.end()}, true};
 }
 
 Plan MakePlan(const ClusterState& state, const Agenda::Due& due, absl::Time now) {

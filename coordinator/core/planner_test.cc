@@ -107,26 +107,6 @@ TEST_F(PlannerTest, WakesForTheNextDeadline) {
   EXPECT_EQ(Rest().wake_at, now_ + absl::Seconds(1));  // The node's silence.
 }
 
-TEST_F(PlannerTest, TheQueueIsBounded) {
-  state_.limits.max_unfinished_jobs = 2;
-  const auto first = Submit();
-  ASSERT_OK(first);
-  ASSERT_OK(Submit());
-  EXPECT_THAT(Submit(),
-              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("the queue is full")));
-  ASSERT_OK(CancelJob(*first, false, &state_, &changes_));
-  Rest();
-  EXPECT_OK(Submit());
-}
-
-TEST_F(PlannerTest, TheBytesOfJobsAreBounded) {
-  state_.limits.max_job_bytes = 12'000;
-  ASSERT_OK(Submit(1, 4'000));
-  EXPECT_THAT(Submit(1, 4'000), StatusIs(absl::StatusCode::kResourceExhausted,
-                                         HasSubstr("at most 12000 bytes of jobs in memory")));
-  EXPECT_OK(Submit(1, 1));
-}
-
 TEST_F(PlannerTest, JobsAreCountedAsTheyAreInMemory) {
   v1::JobSpec spec;
   spec.set_nodes(1);

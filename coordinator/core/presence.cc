@@ -9,7 +9,7 @@ absl::Duration Listen(absl::Time now, ClusterState* state) {
   state->listened_at = now;
   if (gap <= 2 * LongestWait(state->limits)) return absl::ZeroDuration();
   state->present_since = now;
-  for (const common::JobId& id : state->unfinished) state->jobs.at(id).start_by += gap;
+  for (const common::JobId& id : state->unfinished.ids()) state->jobs.at(id).start_by += gap;
   // Nodes that were silent for too long get another chance.
   TouchAll(state);
   return gap;

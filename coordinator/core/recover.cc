@@ -52,7 +52,7 @@ class Recovery {
     FinishEnds();
     changes_.cluster = true;
     if (rebooted_) {
-      for (const common::JobId& id : state_.unfinished) changes_.put.try_emplace(id);
+      for (const common::JobId& id : state_.unfinished.ids()) changes_.put.try_emplace(id);
     }
     return std::move(state_);
   }
@@ -113,6 +113,7 @@ class Recovery {
     if (facts.cluster_id.empty()) facts.cluster_id = opening_.cluster_id;
     ++facts.epoch;
     facts.boot_id = opening_.boot_id;
+    state_.owner = opening_.owner;
     facts.wall_minus_monotonic = opening_.wall - opening_.now;
     state_.revision = static_cast<uint64_t>(facts.epoch) << kRevisionBits;
   }
@@ -264,7 +265,7 @@ class Recovery {
       state_.finished.push_back(id);
       return absl::OkStatus();
     }
-    state_.unfinished.insert(id);
+    state_.unfinished.Insert(id, entry->job.spec().owner());
     LimitTimes(entry);
     if (!HoldsNodes(entry->job.phase())) return absl::OkStatus();
     if (CurrentGeneration(entry->job) == nullptr) {
@@ -355,9 +356,9 @@ absl::StatusOr<ClusterState> Recover(const std::vector<Row>& rows, const Limits&
 
 std::string DescribeRecovery(const ClusterState& state) {
   const auto queued =
-      std::count_if(state.unfinished.begin(), state.unfinished.end(),
+      std::count_if(state.unfinished.ids().begin(), state.unfinished.ids().end(),
                     [&](const auto& id) { return !HoldsNodes(state.jobs.at(id).job.phase()); });
-  return absl::StrCat(state.unfinished.size() - static_cast<size_t>(queued),
+  return absl::StrCat(state.unfinished.ids().size() - static_cast<size_t>(queued),
                       " jobs that hold nodes, ", queued, " in the queue, ", state.finished.size(),
                       " finished, ", state.nodes.size(), " nodes");
 }

@@ -22,12 +22,28 @@ absl::Status CheckSubmitId(const std::string& value) {
                                                  " characters, not ", value.size()));
 }
 
+// Returns OK if there is room for a job of this user, or if it is no room that is kept for others.
+absl::Status CheckShare(const ClusterState& state, const std::string& owner) {
+  const Limits& limits = state.limits;
+  const bool is_scarce =
+      static_cast<int>(state.unfinished.ids().size()) >= limits.max_unfinished_jobs / 10 * 9;
+  const int own = state.unfinished.CountOf(owner);
+  if (!is_scarce || owner == state.owner || own < limits.max_unfinished_jobs / 100) {
+    return absl::OkStatus();
+  }
+  return absl::ResourceExhaustedError(
+      absl::StrCat("the queue is nearly full, and the rest is for users who have fewer jobs: you "
+                   "have ",
+                   own, " that wait or run; try again when some have ended"));
+}
+
 absl::Status CheckRoom(const ClusterState& state, const v1::JobSpec& spec) {
-  if (static_cast<int>(state.unfinished.size()) >= state.limits.max_unfinished_jobs) {
+  if (static_cast<int>(state.unfinished.ids().size()) >= state.limits.max_unfinished_jobs) {
     return absl::ResourceExhaustedError(
-        absl::StrCat("the queue is full: ", state.unfinished.size(),
+        absl::StrCat("the queue is full: ", state.unfinished.ids().size(),
                      " jobs wait or run; try again when some have ended"));
   }
+  ACCEL_RETURN_IF_ERROR(CheckShare(state, spec.owner()));
   if (state.job_bytes + ResidentBytes(spec) > state.limits.max_job_bytes) {
     return absl::ResourceExhaustedError(
         absl::StrCat("the coordinator keeps at most ", state.limits.max_job_bytes,
@@ -61,7 +77,7 @@ absl::StatusOr<common::JobId> SubmitJob(const std::string& submit_id, v1::JobSpe
   job.set_submitted_unix_ms(absl::ToUnixMillis(wall));
   job.set_version(1);
   state->submits[submit_id] = id;
-  state->unfinished.insert(id);
+  state->unfinished.Insert(id, job.spec().owner());
   state->agenda.Touch(id);
   state->agenda.TouchQueue();
   changes->put[id].created = true;

@@ -1,5 +1,5 @@
-// Writes into the state what clients ask for: submits, cancels and drains. Nothing here decides what
-// follows from them, because that is the planner's task.
+// Writes into the state what clients ask for: submits, cancels and drains. Nothing here decides
+// what follows from them, because that is the planner's task.
 #pragma once
 
 #include <string>
@@ -15,7 +15,9 @@ namespace accel::coordinator {
 // first time, so that a client can repeat a submit whose answer was lost. `wall` is the time of the
 // submit.
 // INVALID_ARGUMENT: the spec or the submit id is invalid; the message names the field.
-// RESOURCE_EXHAUSTED: the queue or the memory for jobs is full.
+// RESOURCE_EXHAUSTED: the queue or the memory for jobs is full. The last tenth of the queue is only
+// for users who have less than a hundredth of it, so that no user fills it alone
+// (docs/decisions/0081).
 absl::StatusOr<common::JobId> SubmitJob(const std::string& submit_id, v1::JobSpec spec,
                                         absl::Time wall, ClusterState* state, Changes* changes);
 

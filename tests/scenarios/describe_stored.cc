@@ -57,7 +57,7 @@ std::string DescribeStored(const coordinator::ClusterState& state) {
     absl::StrAppend(&text, "\njob ", id.value(), " ", DescribeJob(entry));
   }
   for (const auto& [id, node] : state.nodes) absl::StrAppend(&text, DescribeNode(id, node));
-  absl::StrAppend(&text, "unfinished ", Join(state.unfinished), "\n");
+  absl::StrAppend(&text, "unfinished ", Join(state.unfinished.ids()), "\n");
   // The order of jobs that ended in the same millisecond has no meaning.
   std::set<common::JobId> finished(state.finished.begin(), state.finished.end());
   absl::StrAppend(&text, "finished ", Join(finished), "\n");

@@ -147,8 +147,8 @@ absl::Status Scenario::ExpectStaleCounts(const Words& words) {
 }
 
 absl::Status Scenario::ExpectAllOver(const Words& words) {
-  if (state_.unfinished.empty()) return absl::OkStatus();
-  const v1::Job& job = state_.jobs.at(*state_.unfinished.begin()).job;
+  if (state_.unfinished.ids().empty()) return absl::OkStatus();
+  const v1::Job& job = state_.jobs.at(*state_.unfinished.ids().begin()).job;
   return Unmet("every job over", absl::StrCat(Alias(job.job_id()), " is ",
                                               v1::JobPhase_Name(job.phase()), ": ", job.reason()));
 }
