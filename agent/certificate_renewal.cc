@@ -37,7 +37,9 @@ void LogFailure(absl::string_view message, const absl::Status& why, const Certif
                 absl::Time wall) {
   if (IsUrgent(span, wall)) {
     common::LogError(
-        "this node's certificate ends soon; then the node must join again",
+        wall > span.not_after
+            ? "this node's certificate has ended; set the clock if it is wrong, or join again"
+            : "this node's certificate ends soon; then the node must join again",
         {{"left", TimeLeft(span, wall)}, {"problem", message}, {"why", why.message()}});
     return;
   }

@@ -27,7 +27,7 @@ std::string WhyForeign(const absl::Status& why) {
   if (!absl::IsUnavailable(why)) return "";
   return security::ExplainForeignServer(
       why.message(), "the coordinator",
-      "make a key with `accel node add`, stop this agent, and run: accel-agent join");
+      "make a key with `accel node add`, stop this agent, and run: accel-agent join", absl::Now());
 }
 
 }  // namespace

@@ -177,7 +177,7 @@ absl::Status CoordinatorConnection::Explain(const CoordinatorStubs& to, const gr
                          "--coordinator or ACCEL_COORDINATOR)");
         const std::string foreign = security::ExplainForeignServer(
             status.error_message(), absl::StrCat("the coordinator at ", address_),
-            "ask an administrator for a key, and run: accel login");
+            "ask an administrator for a key, and run: accel login", absl::Now());
         if (!foreign.empty()) sentence = foreign;
       }
       break;

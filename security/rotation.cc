@@ -43,11 +43,14 @@ bool IsOutdated(const ClientIdentity& identity, absl::string_view named) {
 }
 
 std::string ExplainForeignServer(absl::string_view error, absl::string_view server,
-                                 absl::string_view remedy) {
+                                 absl::string_view remedy, absl::Time now) {
   if (!absl::StrContains(error, "certificate verify failed")) return "";
-  return absl::StrCat("this machine does not trust the certificate of ", server,
-                      "; if the cluster's authority was rotated while it was away, ", remedy,
-                      "; otherwise its clock is wrong, or another program has the address");
+  return absl::StrCat(
+      "this machine does not trust the certificate of ", server,
+      "; if the cluster's authority was rotated while it was away, ", remedy,
+      "; otherwise its clock, which says ",
+      absl::FormatTime("%Y-%m-%d %H:%M UTC", now, absl::UTCTimeZone()),
+      ", or the one of the coordinator is wrong, or another program has the address");
 }
 
 }  // namespace accel::security

@@ -35,8 +35,9 @@ bool IsOfFormer(absl::string_view certificate, absl::string_view authorities);
 
 // Returns a sentence about a connection that failed with this error of gRPC, if the client has
 // refused the server's certificate. Otherwise returns an empty text. `server` names the server, and
-// `remedy` says what to do after a rotation, for example "run: accel login".
+// `remedy` says what to do after a rotation, for example "run: accel login". The sentence has the
+// time `now` of this machine's clock, which may be wrong.
 std::string ExplainForeignServer(absl::string_view error, absl::string_view server,
-                                 absl::string_view remedy);
+                                 absl::string_view remedy, absl::Time now);
 
 }  // namespace accel::security

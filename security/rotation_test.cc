@@ -75,11 +75,14 @@ TEST_F(RotationTest, AnExpiredCertificateKeepsItsIssuer) {
 }
 
 TEST(ForeignServer, OnlyARefusedCertificateIsExplained) {
-  EXPECT_EQ(ExplainForeignServer("Connection refused", "the one at h:1", "run: accel login"), "");
+  const absl::Time now = absl::FromUnixSeconds(1'800'000'000);
+  EXPECT_EQ(ExplainForeignServer("Connection refused", "the one at h:1", "run: accel login", now),
+            "");
   EXPECT_THAT(ExplainForeignServer("Ssl handshake failed: SSL_ERROR_SSL: certificate verify failed",
-                                   "the one at h:1", "run: accel login"),
+                                   "the one at h:1", "run: accel login", now),
               AllOf(HasSubstr("of the one at h:1;"), HasSubstr("was rotated"),
-                    HasSubstr("run: accel login")));
+                    HasSubstr("run: accel login"),
+                    HasSubstr("its clock, which says 2027-01-15 08:00 UTC, or the one")));
 }
 
 }  // namespace
