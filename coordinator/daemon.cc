@@ -34,9 +34,10 @@
 namespace accel::coordinator {
 namespace {
 
-// Pause between two looks at the age of the server's certificate and of uploads.
-constexpr absl::Duration kCarePause = absl::Hours(1);
-// Pause between two looks at the files of the authority, which `rotate-ca` changes.
+// Pause between two looks at the age of uploads.
+constexpr absl::Duration kTidyPause = absl::Hours(1);
+// Pause between two looks at the files of the authority, which `rotate-ca` changes, and at the wall
+// clock, which may be set at any time.
 constexpr int kLookMillis = 1000;
 
 std::string StorePath(const CoordinatorFlags& flags) { return flags.state_dir + "/cluster.db"; }
@@ -103,26 +104,38 @@ class RotationWatch {
   common::LogThrottle throttle_{absl::Minutes(1)};
 };
 
-void TakeCare(ClusterAccess* access, BlobService* uploads) {
-  const absl::Status renewed = access->RenewServer(absl::Now());
-  if (!renewed.ok()) {
+// Keeps the server's certificate valid by the wall clock.
+class CertificateWatch {
+ public:
+  explicit CertificateWatch(ClusterAccess* access) : access_(*access) {}
+
+  // Called every kLookMillis.
+  void Look() {
+    const absl::Time now = common::SteadyClock()->Now();
+    const absl::Status renewed = access_.RenewServer(absl::Now());
+    if (renewed.ok() || !throttle_.Admit(now).has_value()) return;
     common::LogError("cannot renew the server's certificate, retrying",
                      {{"why", renewed.message()}});
   }
-  uploads->Tidy(absl::Now());
-}
+
+ private:
+  ClusterAccess& access_;
+  common::LogThrottle throttle_{absl::Hours(1)};
+};
 
 // Does what a coordinator does beside serving, until `stop_fd` is readable.
 void AwaitStop(const CoordinatorFlags& flags, int stop_fd, ClusterAccess* access,
                BlobService* uploads) {
   RotationWatch rotation(flags.state_dir, access);
-  absl::Time next_care = common::SteadyClock()->Now();
+  CertificateWatch certificate(access);
+  absl::Time next_tidy = common::SteadyClock()->Now();
   pollfd stop{stop_fd, POLLIN, 0};
   do {
     rotation.Look();
-    if (common::SteadyClock()->Now() < next_care) continue;
-    TakeCare(access, uploads);
-    next_care = common::SteadyClock()->Now() + kCarePause;
+    certificate.Look();
+    if (common::SteadyClock()->Now() < next_tidy) continue;
+    uploads->Tidy(absl::Now());
+    next_tidy = common::SteadyClock()->Now() + kTidyPause;
   } while (poll(&stop, 1, kLookMillis) != 1);
 }
 

@@ -5,6 +5,7 @@
 #include "common/log.h"
 #include "common/status_macros.h"
 #include "coordinator/members/rotation_progress.h"
+#include "coordinator/members/server_renewal.h"
 #include "security/rotation.h"
 
 namespace accel::coordinator {
@@ -41,7 +42,7 @@ absl::Status ClusterAccess::Begin(absl::Time wall) {
 }
 
 absl::Status ClusterAccess::RenewServer(absl::Time wall) {
-  if (wall - renewed_ < kServerRenewal) return absl::OkStatus();
+  if (!IsServerRenewalDue(renewed_, wall)) return absl::OkStatus();
   return Serve(*authority_.get(), wall);
 }
 

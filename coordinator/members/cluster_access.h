@@ -26,10 +26,6 @@
 
 namespace accel::coordinator {
 
-// How often a coordinator makes itself a new certificate. It lives twice as long (kServerLife in
-// security/issue.h).
-inline constexpr absl::Duration kServerRenewal = absl::Hours(24 * 30);
-
 // Thread-safe. Must outlive the gRPC server that uses its credentials.
 class ClusterAccess {
  public:
@@ -57,7 +53,7 @@ class ClusterAccess {
   // Called after Attach(), by the thread of RenewServer(). Does nothing if it is the present one.
   // Errors are those of RenewServer(), and the call must be repeated.
   absl::Status Use(ClusterAuthority authority, absl::Time wall);
-  // Makes a new certificate for the server if the present one is kServerRenewal old. Streams
+  // Makes a new certificate for the server if that is due (server_renewal.h). Streams
   // continue. Errors are those of Make(); the old certificate then stays in use.
   absl::Status RenewServer(absl::Time wall);
 

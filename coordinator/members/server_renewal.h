@@ -1,0 +1,17 @@
+// When a coordinator makes itself a new certificate: pure.
+#pragma once
+
+#include "absl/time/time.h"
+#include "security/issue.h"
+
+namespace accel::coordinator {
+
+// Returns true if a certificate that was made at `made` must be replaced at `now`: after half of
+// its life, or if the clock was set back since. That clock was ahead when the certificate was made,
+// and clients with a right clock refuse a certificate before its start.
+inline bool IsServerRenewalDue(absl::Time made, absl::Time now) {
+  const absl::Duration age = now - made;
+  return age >= security::kServerLife / 2 || age < -security::kBackdate / 2;
+}
+
+}  // namespace accel::coordinator
