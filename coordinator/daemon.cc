@@ -21,6 +21,7 @@
 #include "common/status_macros.h"
 #include "coordinator/blobs/blob_service.h"
 #include "coordinator/blobs/blob_store.h"
+#include "coordinator/clock_jumps.h"
 #include "coordinator/core/records.h"
 #include "coordinator/core/recover.h"
 #include "coordinator/members/authority_files.h"
@@ -112,7 +113,14 @@ class CertificateWatch {
   // Called every kLookMillis.
   void Look() {
     const absl::Time now = common::SteadyClock()->Now();
-    const absl::Status renewed = access_.RenewServer(absl::Now());
+    const absl::Time wall = absl::Now();
+    if (const auto jump = jumps_.Note(now, wall)) {
+      common::LogWarning(
+          "the clock of this machine was set, or the machine was suspended; if the clock is wrong "
+          "now, set it, because certificates are verified by it",
+          {{"by", absl::FormatDuration(absl::Trunc(*jump, absl::Seconds(1)))}});
+    }
+    const absl::Status renewed = access_.RenewServer(wall);
     if (renewed.ok() || !throttle_.Admit(now).has_value()) return;
     common::LogError("cannot renew the server's certificate, retrying",
                      {{"why", renewed.message()}});
@@ -120,6 +128,7 @@ class CertificateWatch {
 
  private:
   ClusterAccess& access_;
+  ClockJumps jumps_;
   common::LogThrottle throttle_{absl::Hours(1)};
 };
 
