@@ -38,7 +38,8 @@ using SessionId = uint64_t;
 struct Limits {
   // A node that has been silent for this long counts as lost.
   absl::Duration node_timeout = absl::Seconds(3);  // With up to 1,000 nodes: see NodeTimeout().
-  // The longest time that an agent may need to reconnect after its connection broke.
+  // The longest time that an agent may need to reconnect after its connection broke. One whose
+  // certificate was refused may need longer.
   absl::Duration longest_reconnect = absl::Seconds(15);
   absl::Duration longest_heartbeat = absl::Seconds(2);  // See Heartbeat().
   // The next three are defaults of fields of JobSpec. A generation fails if its ranks have not all

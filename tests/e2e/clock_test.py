@@ -1,5 +1,6 @@
-"""Clocks that jump. A wall clock that is a year off has no effect on jobs, nodes and daemons. A node that stood still for
-longer than its timeout does not continue what was given to another node meanwhile."""
+"""Clocks that jump. A wall clock that is a year off has no effect on jobs, nodes and daemons, except that no new connection
+with a certificate is made until it is right again. A node that stood still for longer than its timeout does not continue
+what was given to another node meanwhile."""
 
 import os
 import signal
@@ -9,6 +10,7 @@ import time
 from tests.e2e import cluster
 
 YEAR = 365 * 86400
+WRONG = "or the one of the coordinator is wrong"
 WORKER = """
 echo $$ > new.$$; mv new.$$ pid.$ACCEL_GENERATION
 until [ -e end ]; do sleep 0.05; done
@@ -42,8 +44,8 @@ class Clock(cluster.ClusterTest):
         self.assertEqual(self.path("results").read_text().split(), [str(generations)])
 
 
-class WallClock(Clock):
-    """Each daemon has its own wall clock (tests/e2e/wall_clock.c). It goes forward by a year, then back by two."""
+class WallClocks(Clock):
+    """Each daemon has its own wall clock (tests/e2e/wall_clock.c)."""
 
     def clock(self, daemon):
         if not self.path(f"{daemon}.clock").exists():
@@ -64,7 +66,10 @@ class WallClock(Clock):
         self.coordinator.kill()
         self.coordinator.wait()
         self.start_coordinator(listen=self.env["ACCEL_COORDINATOR"])
-        self.wait_for_nodes(1)
+
+
+class WallClock(WallClocks):
+    """The clock of a daemon goes forward by a year, then back by two."""
 
     def check_all(self, job, pid):
         """Nothing has happened to the job, and another one runs, fails, waits for a restart, and ends in time."""
@@ -81,6 +86,7 @@ class WallClock(Clock):
             self.shift(daemon, seconds)
             self.check_all(job, pid)
             self.restart_coordinator()
+            self.wait_for_nodes(1)
             # The log has the year of the shifted clock.
             year = f"\n{time.gmtime(time.time() + seconds).tm_year}-"
             cluster.wait_until(lambda: year in self.log(daemon), 60, "a line of that year")
@@ -92,6 +98,80 @@ class WallClock(Clock):
 
     def test_of_an_agent(self):
         self.check("n1")
+
+
+class Certificates(WallClocks):
+    """Connections are verified by the clock of each end. Those that exist remain, and new ones are refused with a sentence
+    that names the clock. The node may be away for the time between two attempts."""
+
+    LISTEN = "127.0.0.1:0"
+    NODE_TIMEOUT = 150
+
+    def check_streams(self, job, pid):
+        """The connection of the node is the first one, and it still serves."""
+        result = self.submit("--max_restarts", 1, self.script("echo $ACCEL_GENERATION; exit 3", "fails.sh"))
+        self.assertEqual(result.code, 3, result)
+        self.assertEqual(self.log("n1").count("connected to the coordinator"), 1)
+        self.assertTrue(cluster.is_alive(pid))
+
+    def wait_for_line(self, name, text):
+        cluster.wait_until(lambda: text in self.log(name), 60, f"{text!r} in the log of {name}")
+
+    def check_return(self, job, pid):
+        self.assertTrue(cluster.is_alive(pid))
+        self.wait_for_nodes(1)
+        self.end_well(job, generations=1)
+
+    @staticmethod
+    def year(seconds):
+        return time.gmtime(time.time() + seconds).tm_year
+
+    def check_node(self, seconds):
+        job, pid = self.start_job()
+        self.shift("n1", seconds)
+        self.check_streams(job, pid)
+        self.restart_coordinator()
+        self.wait_for_line("n1", f"its clock, which says {self.year(seconds)}-")
+        self.assertNotIn('"connected": true', self.accel("nodes", "--json").out)
+        self.shift("n1", 0)
+        self.check_return(job, pid)
+
+    def test_of_a_node_that_is_ahead(self):
+        self.check_node(YEAR)
+
+    def test_of_a_node_that_is_behind(self):
+        self.check_node(-YEAR)
+
+    def check_coordinator(self, seconds):
+        job, pid = self.start_job()
+        for restart in (False, True):
+            self.shift("coordinator", seconds)
+            if restart:
+                self.restart_coordinator()
+                self.wait_for_line("n1", WRONG)
+            else:
+                self.wait_for_line("coordinator", "the clock of this machine was set")
+                self.check_streams(job, pid)
+            cluster.wait_until(lambda: WRONG in self.accel("whoami").err, 60, "a command names the clock")
+            self.shift("coordinator", 0)
+            cluster.wait_until(lambda: self.accel("whoami").code == 0, 60, "commands work again")
+        self.check_return(job, pid)
+
+    def test_of_a_coordinator_that_is_ahead(self):
+        self.check_coordinator(YEAR)
+
+    def test_of_a_coordinator_that_is_behind(self):
+        self.check_coordinator(-YEAR)
+
+    def test_of_a_user(self):
+        clock = self.clock("user")
+        for seconds in (YEAR, -YEAR):
+            self.shift("user", seconds)
+            result = self.accel("whoami", env=clock)
+            self.assertEqual(result.code, 1, result)
+            self.assertIn(f"this machine's clock says {self.year(seconds)}-", result.err)
+        self.shift("user", 0)
+        self.assertEqual(self.accel("whoami", env=clock).code, 0)
 
 
 class Gap(Clock):
