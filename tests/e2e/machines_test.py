@@ -5,6 +5,7 @@ import os
 import pathlib
 import signal
 import sys
+import time
 
 from tests.e2e import cluster, hosts
 
@@ -28,6 +29,17 @@ while len(list(pathlib.Path().glob("answered.*"))) < int(os.environ["WORLD_SIZE"
 STAY = """
 echo $$ > new.$RANK; mv new.$RANK pid.$RANK
 until [ -e end ]; do sleep 0.05; done
+"""
+
+# A rank of torch.distributed. Gloo finds its interface in the environment, because the name of the host is 127.0.1.1.
+PYTHON_WORKER = """
+import torch
+import torch.distributed as dist
+dist.init_process_group("gloo")
+ranks = torch.tensor([dist.get_rank()])
+dist.all_reduce(ranks)
+print(f"{dist.get_rank()} of {dist.get_world_size()}: sum {ranks.item()}", flush=True)
+dist.destroy_process_group()
 """
 
 
@@ -88,6 +100,12 @@ class OneJob(Machines):
 
     def test_first_collective_of_cpp_workers(self):
         self.assert_all_succeed(self.on_all("--num_processes", 4, FIRST_COLLECTIVE))
+
+    def test_first_collective_of_python_workers(self):
+        results = self.on_all("--num_processes", 2, "--python", cluster.PYTHON, self.python(PYTHON_WORKER), ip="h1")
+        self.assert_all_succeed(results)
+        for rank, result in enumerate(results):
+            self.assertIn(f"{rank} of 2: sum 1", result.out)
 
     def test_the_others_may_start_first(self):
         second = self.begin(2, "--num_processes", 2, self.greet(), stderr=None)
@@ -156,6 +174,18 @@ class ThreeMachines(Machines):
         self.assertIn("the run has its 2 machines", third.err)
         self.path("end").touch()
         self.assert_all_succeed(self.ends(two))
+
+    def test_the_machine_that_serves_is_killed(self):
+        processes = self.stays()
+        processes[0].kill()
+        begin = time.monotonic()
+        others = self.ends(processes[1:])
+        print(f"the others have ended after {time.monotonic() - begin:.3f} s")
+        for other in others:
+            self.assertEqual(other.code, 1, others)
+            self.assertIn("10.77.0.1:4000) is gone: its connection has ended", other.err)
+        self.finish(processes[0])
+        self.wait_for_dead()
 
 
 class Refusals(Machines):
