@@ -7,7 +7,8 @@ so no privilege is needed, nothing outside of it changes, and the kernel removes
 
 With `real=True` the hosts have the addresses 10.77.0.1, ... and fd77::1, ... instead, and the names h1, ... Each name is
 127.0.1.1 in the host's own /etc/hosts, as Debian writes it, and the other names are real addresses. The name `all` has
-the address of each host, on each host in another order, and `both` has both addresses of h1.
+the address of each host, on each host in another order, and `both` has both addresses of h1. With `ipv4=False` as well,
+the hosts have IPv4 on their loopback interfaces only.
 
 With `user=False` there is no user namespace, for programs that need a real root. Then the caller must be root.
 
@@ -33,7 +34,7 @@ _SET_UP_REAL = """set -e
 hostname {name}
 mount --bind {names} /etc/hosts
 ip link set lo up
-ip addr add {address}/24 dev eth0
+{ipv4}
 ip addr add {address6}/64 dev eth0 nodad || true
 ip link set eth0 up
 """
@@ -51,10 +52,11 @@ def why_not(*, user=True):
 class Hosts:
     """Makes hosts 1 to `count`. close() ends what runs in their namespaces first."""
 
-    def __init__(self, count, real=False, user=True):
+    def __init__(self, count, real=False, user=True, ipv4=True):
         self._processes = []
         self._user = user
         self._real = real
+        self._ipv4 = ipv4
         self._files = tempfile.TemporaryDirectory()
         kinds = ("--net", "--uts", "--mount") if real else ("--net",)
         try:
@@ -85,13 +87,15 @@ class Hosts:
         if not self._real:
             return _SET_UP.format(address=self.address(host))
         lines = ["127.0.0.1 localhost", "::1 localhost", f"127.0.1.1 h{host}"]
-        lines += [f"{self.address(other)} h{other}" for other in range(1, count + 1) if other != host]
+        address = self.address if self._ipv4 else self.address6
+        lines += [f"{address(other)} h{other}" for other in range(1, count + 1) if other != host]
         order = [(host + step - 1) % count + 1 for step in range(count)]
-        lines += [f"{self.address(other)} all" for other in order]
-        lines += [f"{self.address(1)} both", f"{self.address6(1)} both"]
+        lines += [f"{address(other)} all" for other in order]
+        lines += [f"{address(1)} both", f"{self.address6(1)} both"]
         names = pathlib.Path(self._files.name) / f"hosts{host}"
         names.write_text("\n".join(lines) + "\n")
-        return _SET_UP_REAL.format(name=f"h{host}", names=names, address=self.address(host), address6=self.address6(host))
+        ipv4 = f"ip addr add {self.address(host)}/24 dev eth0" if self._ipv4 else ""
+        return _SET_UP_REAL.format(name=f"h{host}", names=names, ipv4=ipv4, address6=self.address6(host))
 
     def cut(self, *between):
         """No frame passes between this host and any other, or, if two hosts are given, from the first to the second."""
