@@ -36,7 +36,8 @@
 //   this thread                              child
 //   ---------------------------------------  --------------------------------------------
 //   block all signals
-//   clone3 or vfork, suspended  ───────────▶ new process group; signals to their defaults
+//   clone3 or vfork, suspended  ───────────▶ new process group, or a user's session
+//        │                                   signals to their defaults
 //        │                                   foreground of the terminal, if asked for
 //        │                                   descriptors 0, 1, 2...; nothing else is kept
 //        │                                   limit of open files; /dev/shm; the user, for good
@@ -153,7 +154,8 @@ ACCEL_RUNS_IN_CHILD void PlaceDescriptors(const ChildPlan& plan) {
 }
 
 [[noreturn]] ACCEL_RUNS_IN_CHILD void RunChild(const ChildPlan& plan) {
-  setpgid(0, 0);
+  // A process of the caller's session can open its terminal, and type into it (TIOCSTI).
+  plan.user == nullptr ? setpgid(0, 0) : setsid();
   ResetSignals(plan.keep_hangup_ignored);
   // All signals are still blocked here, including SIGTTOU, which would otherwise stop the child.
   if (plan.terminal_fd >= 0 && tcsetpgrp(plan.terminal_fd, getpid()) != 0) {

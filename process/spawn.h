@@ -37,7 +37,8 @@ struct SpawnOptions {
   int terminal_fd = -1;
   std::optional<rlimit> open_files;  // The child's RLIMIT_NOFILE. If unset, the caller's.
   // The user that the child becomes, for good and without root's rights (become_user.h). The caller
-  // must be root. The working directory is entered with that user's rights. If unset, the caller's.
+  // must be root. The working directory is entered with that user's rights. The child leads its own
+  // session, which has no terminal. If unset, the caller's user and session.
   std::optional<Account> user;
   // The longest time that a child which becomes a user may take to execute its program. It is
   // killed then.

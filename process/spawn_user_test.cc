@@ -87,6 +87,15 @@ TEST_F(SpawnUserTest, EntersTheWorkingDirectoryWithTheUsersRights) {
   rmdir(folder);
 }
 
+TEST_F(SpawnUserTest, LeadsItsOwnSession) {
+  const SpawnResult result = Spawn(Shell("exec sleep 1000"), false);
+  ASSERT_TRUE(result.ok());
+  EXPECT_EQ(getsid(result.pid), result.pid);
+  EXPECT_EQ(getpgid(result.pid), result.pid);
+  kill(result.pid, SIGKILL);
+  EXPECT_EQ(waitpid(result.pid, nullptr, 0), result.pid);
+}
+
 TEST_F(SpawnUserTest, InheritsNoOtherDescriptor) {
   const common::UniqueFd secret(open("/etc/shadow", O_RDONLY));
   ASSERT_TRUE(secret.valid());
