@@ -1,4 +1,4 @@
-"""Jobs that run as other users than their agent, which is root. The accounts are those that every Debian has."""
+"""What jobs of other users than their agent have, and what they cannot reach."""
 
 import os
 import pathlib
@@ -9,92 +9,10 @@ import tempfile
 import unittest
 
 from tests.e2e import cluster
+from tests.e2e.users import ANN, BOB, UserTest
 
-ANN, BOB = "nobody", "daemon"  # The two users of these tests.
 
-
-@unittest.skipUnless(os.geteuid() == 0, "only root can start jobs of other users")
-class Users(cluster.ClusterTest):
-    FLAGS = ("--allow_system_users", f"{ANN},{BOB}")
-
-    def setUp(self):
-        self.held = []  # The pids of workers and shims.
-        # A folder that all users may enter, in which each of them may write.
-        self.public = pathlib.Path(tempfile.mkdtemp(prefix="accel.", dir="/tmp"))
-        self.addCleanup(shutil.rmtree, self.public)
-        os.chmod(self.public, 0o1777)
-        # All users may execute this shim, as they may the package's. The build's may be below root's closed home.
-        self.shim = shutil.copy(cluster.SHIM, self.public)
-        super().setUp()
-
-    def start_agent(self, name, env=None, flags=(), under=()):
-        # The agent's folder must be one that users can reach, as /var/lib/accel-agent is.
-        state = pathlib.Path(tempfile.mkdtemp(prefix="accel.", dir="/tmp"))
-        self.addCleanup(shutil.rmtree, state)
-        self.state = state
-        return self.start_agent_in(state, name, env, flags)
-
-    def start_agent_in(self, state, name, env=None, flags=()):
-        return self.start_logged(f"{name}.log", cluster.AGENT, "--state_dir", state, "--name", name, *self.FLAGS, *flags,
-                                 env={"SECRET_OF_ROOT": "hunter2", "ACCEL_SHIM": self.shim, **(env or {})})
-
-    def shell(self, script, *flags, user=ANN, **options):
-        """Runs a shell script as a job of the user, and returns the result with its output as `out`."""
-        result = self.submit("--runs_as", user, "--workdir", "/", *flags, "--", "/bin/sh", "-c", script, **options)
-        job = result.out.split()[0] if result.out else ""
-        result.job = job
-        if job:
-            result.text = self.accel("logs", job).out
-        return result
-
-    def hold(self, script="", user=ANN, *flags):
-        """Starts a job that runs until it is cancelled. Returns its id, and the pids of its worker and its shim."""
-        mark = self.public / f"pid-{os.urandom(4).hex()}"
-        job = self.accel("submit", "--cpu", "--runs_as", user, "--workdir", "/", *flags, "--", "/bin/sh", "-c",
-                         f"{script}\necho $$ > {mark}; exec sleep 1000").out.strip()
-        pid = int(cluster.wait_until(lambda: mark.exists() and mark.read_text(), 60, "the job runs"))
-        self.held += [pid, cluster.parent_of(pid)]
-        return job, pid, cluster.parent_of(pid)
-
-    def end_jobs(self):
-        super().end_jobs()
-        if getattr(self, "agents", None) and self.agents[0].poll() is None:
-            # The agent removes the record of a shim that has ended. Its folder is removed after that.
-            cluster.wait_until(lambda: not list(self.state.glob("shims/*")), 60, "no record is left")
-        # The shims of users have neither this test's folder nor its tag.
-        cluster.wait_until(lambda: not any(map(cluster.is_alive, self.held)), 60, "the held jobs have ended")
-
-    def status_of(self, pid):
-        fields = {}
-        for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines():
-            name, _, value = line.partition(":")
-            fields[name] = value.split()
-        return fields
-
-    def cancel(self, job):
-        self.accel("cancel", "--now", job)
-        cluster.wait_until(lambda: self.jobs(job)[0]["phase"] == "CANCELLED", 60, "the job is cancelled")
-
-    def test_a_job_has_its_users_identity_and_nothing_of_roots(self):
-        ann = pwd.getpwnam(ANN)
-        job, pid, shim = self.hold()
-        for process in (pid, shim):
-            status = self.status_of(process)
-            self.assertEqual(status["Uid"], [str(ann.pw_uid)] * 4)
-            self.assertEqual(status["Gid"], [str(ann.pw_gid)] * 4)
-            self.assertEqual(set(map(int, status["Groups"])), set(os.getgrouplist(ANN, ann.pw_gid)))
-            for capabilities in ("CapInh", "CapPrm", "CapEff", "CapAmb"):
-                self.assertEqual(int(status[capabilities][0], 16), 0)
-            self.assertEqual(status["NoNewPrivs"], ["1"])
-        self.cancel(job)
-        text = self.shell("id -un; pwd; umask; env; ls -l /proc/self/fd | wc -l").text
-        lines = text.splitlines()
-        self.assertEqual(lines[:3], [ANN, "/", "0022"])
-        for variable in (f"USER={ANN}", f"LOGNAME={ANN}", f"HOME={ann.pw_dir}", f"SHELL={ann.pw_shell}"):
-            self.assertIn(variable, lines)
-        self.assertNotIn("hunter2", text)
-        self.assertIn(f"runs as             {ANN}", self.accel("status", job).out)
-
+class Users(UserTest):
     def test_root_and_the_system_are_refused_by_the_agent(self):
         for account, why in (("bin", "runs no job as bin (uid 2)"), ("no_such_user", "has no account no_such_user")):
             result = self.shell("true", user=account)
