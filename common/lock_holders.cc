@@ -1,6 +1,9 @@
 #include "common/lock_holders.h"
 
+#include <errno.h>
+#include <signal.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -10,6 +13,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
 
 namespace accel::common {
 namespace {
@@ -46,6 +51,19 @@ bool Holds(pid_t pid, const struct stat& file) {
   return holds;
 }
 
+// Returns the id that is in the file. It may be that of a former holder, which is not named once it
+// has ended.
+std::string ReadWriter(int fd) {
+  constexpr char kUnknown[] = "of unknown id";
+  char text[32];
+  const ssize_t size = pread(fd, text, sizeof text, 0);
+  pid_t pid = 0;
+  if (size <= 0 || !absl::SimpleAtoi(absl::string_view(text, static_cast<size_t>(size)), &pid)) {
+    return kUnknown;
+  }
+  return pid <= 0 || (kill(pid, 0) != 0 && errno == ESRCH) ? kUnknown : absl::StrCat(pid);
+}
+
 }  // namespace
 
 std::vector<pid_t> LockHolders(const std::string& path) {
@@ -57,6 +75,20 @@ std::vector<pid_t> LockHolders(const std::string& path) {
   });
   std::sort(holders.begin(), holders.end());
   return holders;
+}
+
+bool WriteLockHolder(int fd) {
+  const std::string pid = absl::StrCat(getpid(), "\n");
+  return ftruncate(fd, 0) == 0 &&
+         pwrite(fd, pid.data(), pid.size(), 0) == static_cast<ssize_t>(pid.size());
+}
+
+std::string DescribeLockHolder(int fd, const std::string& path) {
+  const std::string writer = ReadWriter(fd);
+  const std::vector<pid_t> holders = LockHolders(path);
+  const bool has_it = std::any_of(holders.begin(), holders.end(),
+                                  [&](pid_t pid) { return absl::StrCat(pid) == writer; });
+  return holders.empty() || has_it ? writer : absl::StrJoin(holders, ", ");
 }
 
 }  // namespace accel::common

@@ -9,7 +9,9 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <string>
 
+#include "absl/strings/str_cat.h"
 #include "common/unique_fd.h"
 
 namespace accel::common {
@@ -38,6 +40,20 @@ TEST(LockHolders, ShareTheOpenFileAndDoNotWait) {
   kill(child, SIGKILL);
   waitpid(child, nullptr, 0);
   EXPECT_THAT(LockHolders(path), IsEmpty());
+}
+
+TEST(LockHolders, TheWriterIsNamedUnlessOthersHoldItsLock) {
+  const std::string path = std::string(std::getenv("TEST_TMPDIR")) + "/named";
+  const UniqueFd file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  ASSERT_TRUE(file.valid());
+  EXPECT_EQ(DescribeLockHolder(file.get(), path), "of unknown id");
+  ASSERT_TRUE(WriteLockHolder(file.get()));
+  EXPECT_EQ(DescribeLockHolder(file.get(), path), absl::StrCat(getpid())) << "no holder is seen";
+  ASSERT_EQ(flock(file.get(), LOCK_EX), 0);
+  EXPECT_EQ(DescribeLockHolder(file.get(), path), absl::StrCat(getpid()));
+  ASSERT_EQ(pwrite(file.get(), "1\n", 2, 0), 2);
+  ASSERT_EQ(ftruncate(file.get(), 2), 0);
+  EXPECT_EQ(DescribeLockHolder(file.get(), path), absl::StrCat(getpid())) << "inherited";
 }
 
 TEST(LockHolders, OfAMissingFileAreEmpty) { EXPECT_THAT(LockHolders("/no/such/file"), IsEmpty()); }

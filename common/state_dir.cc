@@ -3,17 +3,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/file.h>
-#include <unistd.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <system_error>
 #include <utility>
-#include <vector>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "common/clock.h"
 #include "common/lock_holders.h"
@@ -39,24 +34,6 @@ absl::Status MakeDir(const std::string& dir) {
                                              error.message(), "; choose another with --state_dir"));
 }
 
-std::string ReadDaemon(int fd) {
-  char text[32];
-  const ssize_t size = pread(fd, text, sizeof text, 0);
-  if (size <= 0) return "of unknown id";
-  return std::string(
-      absl::StripAsciiWhitespace(absl::string_view(text, static_cast<size_t>(size))));
-}
-
-// Returns the process to name in messages: the daemon that took the lock if it still holds it, or
-// else the processes that inherited it.
-std::string Holder(int fd, const std::string& path) {
-  const std::string daemon = ReadDaemon(fd);
-  std::vector<std::string> holders;
-  for (const pid_t pid : LockHolders(path)) holders.push_back(absl::StrCat(pid));
-  const bool has_it = std::find(holders.begin(), holders.end(), daemon) != holders.end();
-  return holders.empty() || has_it ? daemon : absl::StrJoin(holders, ", ");
-}
-
 }  // namespace
 
 absl::StatusOr<UniqueFd> LockStateDir(const std::string& dir, absl::string_view daemon,
@@ -73,19 +50,17 @@ absl::StatusOr<UniqueFd> LockStateDir(const std::string& dir, absl::string_view 
       if (!std::exchange(said, true)) {
         LogWarning("waiting for another process that holds the state directory",
                    {{"lock", path},
-                    {"pid", Holder(fd.get(), path)},
+                    {"pid", DescribeLockHolder(fd.get(), path)},
                     {"at_most", absl::FormatDuration(timeout)}});
       }
       absl::SleepFor(kLockPause);
       continue;
     }
-    return absl::FailedPreconditionError(
-        absl::StrCat("the state directory ", dir, " is in use by process ", Holder(fd.get(), path),
-                     "; stop it, or choose another --state_dir"));
+    return absl::FailedPreconditionError(absl::StrCat(
+        "the state directory ", dir, " is in use by process ", DescribeLockHolder(fd.get(), path),
+        "; stop it, or choose another --state_dir"));
   }
-  const std::string pid = absl::StrCat(getpid(), "\n");
-  if (ftruncate(fd.get(), 0) != 0 ||
-      pwrite(fd.get(), pid.data(), pid.size(), 0) != static_cast<ssize_t>(pid.size())) {
+  if (!WriteLockHolder(fd.get())) {
     return absl::ErrnoToStatus(errno, absl::StrCat("cannot write ", path));
   }
   return fd;

@@ -12,8 +12,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "common/lock_holders.h"
+#include "common/log.h"
 #include "common/socket_folder.h"
 #include "common/status_macros.h"
 
@@ -43,10 +43,16 @@ absl::StatusOr<common::UniqueFd> Lock(const std::string& path) {
   const std::string file = absl::StrCat(path, ".lock");
   common::UniqueFd fd(open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!fd.valid()) return ErrnoStatus("open", file);
-  if (flock(fd.get(), LOCK_EX | LOCK_NB) == 0) return fd;
+  if (flock(fd.get(), LOCK_EX | LOCK_NB) == 0) {
+    // Messages about the lock then name no process.
+    if (!common::WriteLockHolder(fd.get())) {
+      common::LogWarning("cannot write the lock of the socket", {{"file", file}});
+    }
+    return fd;
+  }
   if (errno != EWOULDBLOCK) return ErrnoStatus("lock", file);
   return absl::FailedPreconditionError(
-      absl::StrCat("another coordinator (process ", absl::StrJoin(common::LockHolders(file), ", "),
+      absl::StrCat("another coordinator (process ", common::DescribeLockHolder(fd.get(), file),
                    ") listens at ", path, "; stop it, or choose another path with --socket"));
 }
 
