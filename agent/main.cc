@@ -11,6 +11,7 @@
 #include "common/log.h"
 #include "common/stop_signal.h"
 #include "security/openssl_init.h"
+#include "security/undumpable.h"
 
 namespace {
 
@@ -27,6 +28,7 @@ int Finish(const absl::StatusOr<std::string>& sentence) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  accel::security::BecomeUndumpable();
   accel::security::InitOpenSsl();
   if (argc > 1 && absl::string_view(argv[1]) == "join") {
     accel::agent::JoinOptions options;

@@ -14,12 +14,14 @@
 #include "coordinator/print_answer.h"
 #include "coordinator/rotate_authority.h"
 #include "coordinator/rotate_flags.h"
+#include "security/undumpable.h"
 
 using accel::coordinator::BackUpStore;
 using accel::coordinator::CheckStore;
 using accel::coordinator::PrintAnswer;
 
 int main(int argc, char** argv) {
+  accel::security::BecomeUndumpable();
   if (argc > 1 && absl::string_view(argv[1]) == "rotate-ca") {
     accel::coordinator::RotateFlags flags;
     if (const auto code = accel::coordinator::ParseRotateFlags(argc, argv, &flags)) return *code;

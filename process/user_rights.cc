@@ -1,6 +1,7 @@
 #include "process/user_rights.h"
 
 #include <sys/fsuid.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -25,9 +26,14 @@ const std::vector<gid_t>& OwnGroups() {
 // Plain system calls, because glibc's setgroups() changes all threads. The other two change the
 // calling thread alone. They return the id before, so a second call tells whether it has changed.
 bool SetFileIds(uid_t uid, gid_t gid, const std::vector<gid_t>& groups) {
+  // Each change of these ids makes the whole process dumpable again, or dumpable by root, if
+  // fs.suid_dumpable says so. What it was is asked before the first change, because other threads
+  // may be between a change and its repair later.
+  static const bool undumpable = prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 0;
   if (syscall(SYS_setgroups, groups.size(), groups.data()) != 0) return false;
   setfsgid(gid);
   setfsuid(uid);
+  if (undumpable && prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) return false;
   return setfsgid(gid) == static_cast<int>(gid) && setfsuid(uid) == static_cast<int>(uid);
 }
 

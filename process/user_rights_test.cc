@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -70,6 +71,18 @@ TEST_F(UserRightsTest, OtherThreadsKeepTheirs) {
   EXPECT_EQ(other, 0);
   close(ends[0]);
   close(ends[1]);
+}
+
+// Can fail only where fs.suid_dumpable is not 0, as on systems that collect core files.
+TEST_F(UserRightsTest, AnUndumpableProcessRemainsSo) {
+  const int before = prctl(PR_GET_DUMPABLE, 0, 0, 0, 0);
+  ASSERT_EQ(prctl(PR_SET_DUMPABLE, 0, 0, 0, 0), 0);
+  {
+    const UserRights rights(kAnn);
+    EXPECT_EQ(prctl(PR_GET_DUMPABLE, 0, 0, 0, 0), 0);
+  }
+  EXPECT_EQ(prctl(PR_GET_DUMPABLE, 0, 0, 0, 0), 0);
+  prctl(PR_SET_DUMPABLE, before == 1 ? 1 : 0, 0, 0, 0);
 }
 
 }  // namespace

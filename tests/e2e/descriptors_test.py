@@ -29,6 +29,8 @@ class FewDescriptors(cluster.ClusterTest):
         super().start_coordinator(*flags, preexec_fn=limit_descriptors, **options)
 
     def open_descriptors(self):
+        if os.geteuid() != 0:
+            self.skipTest("only root sees what a daemon has open")
         return len(os.listdir(f"/proc/{self.coordinator.pid}/fd"))
 
     def connect(self, count):
