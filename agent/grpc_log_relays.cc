@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <atomic>
 #include <optional>
-#include <set>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -45,16 +44,21 @@ class GrpcLogRelays::Relay {
   }
 
   ~Relay() {
+    Stop();
+    thread_.join();
+  }
+
+  // Makes the relay end as soon as its present look at the disk is over. Does not wait for that.
+  void Stop() {
     {
       absl::MutexLock lock(&mutex_);
       stopping_ = true;
     }
     wake_.Notify();
     context_.TryCancel();
-    thread_.join();
   }
 
-  // Returns true if it has sent everything that it ever will.
+  // Returns true if it has sent everything that it ever will. The destructor does not block then.
   bool done() const { return done_; }
 
   void SetComplete() {
@@ -127,13 +131,14 @@ class GrpcLogRelays::Relay {
   }
 
   // Opens the streams that the reader wants, with the rights of the user.
-  absl::Status OpenSources(const std::string& dir, const process::Account& user,
-                           Sources* sources) const {
+  absl::Status OpenSources(const std::string& dir, const process::Account& user, Sources* sources) {
     for (const v1::LogStream kind : {v1::STDOUT, v1::STDERR}) {
       const v1::LogStream wanted = source_.reader.selection().stream();
       if (wanted != v1::LOG_STREAM_UNSPECIFIED && wanted != kind) continue;
       const process::UserRights rights(user);
-      ACCEL_ASSIGN_OR_RETURN(sources->emplace_back(), LogSource::Open(dir, kind, source_.reader));
+      ACCEL_ASSIGN_OR_RETURN(
+          sources->emplace_back(),
+          LogSource::Open(dir, kind, source_.reader, [this] { return Stopping(); }));
     }
     return absl::OkStatus();
   }
@@ -180,11 +185,15 @@ class GrpcLogRelays::Relay {
     return complete_;
   }
 
+  bool Stopping() {
+    absl::MutexLock lock(&mutex_);
+    return stopping_;
+  }
+
   // Returns true if the relay must end.
   bool Pause(absl::Duration look) {
     wake_.WaitFor(look);
-    absl::MutexLock lock(&mutex_);
-    return stopping_;
+    return Stopping();
   }
 
   const std::unique_ptr<v1::Coordinator::Stub> stub_;
@@ -209,8 +218,9 @@ GrpcLogRelays::~GrpcLogRelays() = default;
 void GrpcLogRelays::Set(const std::vector<RelaySource>& sources) {
   std::set<std::string> wanted;
   for (const RelaySource& source : sources) wanted.insert(source.reader.reader_id());
-  std::erase_if(relays_, [&](const auto& entry) { return !wanted.contains(entry.first); });
-  size_t running = 0;
+  StopAllBut(wanted);
+  // Those that end still have a thread, so they count.
+  size_t running = ending_.size();
   for (auto& [id, relay] : relays_) {
     if (relay != nullptr && relay->done()) relay = nullptr;
     running += relay != nullptr;
@@ -224,6 +234,21 @@ void GrpcLogRelays::Set(const std::vector<RelaySource>& sources) {
       found->second->SetComplete();
     }
   }
+}
+
+void GrpcLogRelays::StopAllBut(const std::set<std::string>& wanted) {
+  for (auto entry = relays_.begin(); entry != relays_.end();) {
+    if (wanted.contains(entry->first)) {
+      ++entry;
+      continue;
+    }
+    if (entry->second != nullptr) {
+      entry->second->Stop();
+      ending_.push_back(std::move(entry->second));
+    }
+    entry = relays_.erase(entry);
+  }
+  std::erase_if(ending_, [](const auto& relay) { return relay->done(); });
 }
 
 }  // namespace accel::agent

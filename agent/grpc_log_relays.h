@@ -6,6 +6,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -26,9 +27,15 @@ class GrpcLogRelays final : public LogRelays {
  private:
   class Relay;
 
+  // Asks the relays of all other readers to end. Forgets those that have.
+  void StopAllBut(const std::set<std::string>& wanted);
+
   const std::shared_ptr<SessionChannels> channels_;
   // Keyed by reader id. Null if the relay has finished and the reader is still listed.
   std::map<std::string, std::unique_ptr<Relay>> relays_;
+  // Relays whose readers are gone, until their threads have noticed. The agent's loop cannot wait
+  // for them, because a user can make a look at the own files take minutes.
+  std::vector<std::unique_ptr<Relay>> ending_;
 };
 
 }  // namespace accel::agent

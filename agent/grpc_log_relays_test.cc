@@ -110,6 +110,19 @@ class GrpcLogRelaysTest : public logs::LogTest {
     return source;
   }
 
+  // Waits until this process has something below the rank's folder open.
+  void AwaitLook() const {
+    const auto give_up = std::chrono::steady_clock::now() + kTimeout;
+    while (std::chrono::steady_clock::now() < give_up) {
+      for (const auto& fd : std::filesystem::directory_iterator("/proc/self/fd")) {
+        std::error_code error;
+        const auto target = std::filesystem::read_symlink(fd.path(), error);
+        if (target.string().starts_with(rank_dir())) return;
+      }
+    }
+    FAIL() << "no look at the disk";
+  }
+
   FakeService service_;
   GrpcLogRelays relays_{service_.Channel()};
 };
@@ -189,6 +202,18 @@ TEST_F(GrpcLogRelaysTest, AReaderThatIsGoneEndsItsRelay) {
   relays_.Set({});
   ASSERT_TRUE(service_.Await([](const auto& heard) { return heard.at("r").over; }));
   EXPECT_FALSE(service_.Of("r").end);
+}
+
+// A search in a file that is nearly without end, as a user can make one of holes.
+TEST_F(GrpcLogRelaysTest, ASearchThatTakesHoursEndsWithItsReader) {
+  WriteSegment(0, "");
+  ASSERT_EQ(truncate(SegmentPath(0).c_str(), int64_t{1} << 43), 0);
+  RelaySource source = Source("r");
+  source.reader.mutable_selection()->set_tail(1);
+  source.reader.mutable_selection()->set_grep("no such line");
+  relays_.Set({source});
+  AwaitLook();
+  relays_.Set({});
 }
 
 // A reader may come before the job has a folder. The relay must not keep root's rights from then,

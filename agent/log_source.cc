@@ -21,22 +21,25 @@ logs::LogStream StreamOf(v1::LogStream stream) {
 }
 
 int64_t FindStart(const std::string& rank_dir, logs::LogStream stream,
-                  const v1::LogSelection& selection, const LineFilter* filter) {
+                  const v1::LogSelection& selection, const LineFilter* filter,
+                  absl::FunctionRef<bool()> stopping) {
   int64_t start = 0;
   if (selection.since_unix_ms() > 0) {
     start = logs::FindSince(rank_dir, stream, selection.since_unix_ms());
   }
   if (!selection.has_tail()) return start;
-  return logs::FindTail(rank_dir, stream, start, selection.tail(), [&](absl::string_view line) {
+  const auto matches = [&](absl::string_view line) {
     return filter == nullptr || filter->Matches(line);
-  });
+  };
+  return logs::FindTail(rank_dir, stream, start, selection.tail(), matches, stopping);
 }
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<LogSource>> LogSource::Open(const std::string& rank_dir,
                                                            v1::LogStream stream,
-                                                           const v1::LogReader& asked) {
+                                                           const v1::LogReader& asked,
+                                                           absl::FunctionRef<bool()> stopping) {
   const v1::LogSelection& selection = asked.selection();
   std::unique_ptr<LineFilter> filter;
   if (!selection.grep().empty()) {
@@ -45,7 +48,8 @@ absl::StatusOr<std::unique_ptr<LogSource>> LogSource::Open(const std::string& ra
   const bool is_err = stream == v1::STDERR;
   const bool resumes = is_err ? asked.has_stderr_offset() : asked.has_stdout_offset();
   int64_t start = is_err ? asked.stderr_offset() : asked.stdout_offset();
-  if (!resumes) start = FindStart(rank_dir, StreamOf(stream), selection, filter.get());
+  if (!resumes) start = FindStart(rank_dir, StreamOf(stream), selection, filter.get(), stopping);
+  if (stopping()) return absl::CancelledError();
   const bool tells_start = !resumes && (selection.has_tail() || selection.since_unix_ms() > 0);
   return std::unique_ptr<LogSource>(
       new LogSource(rank_dir, stream, start, tells_start, std::move(filter)));

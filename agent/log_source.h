@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "agent/core/line_filter.h"
@@ -19,10 +20,13 @@ namespace accel::agent {
 class LogSource {
  public:
   // Opens the stream at the offset that the reader names, or else where its selection starts.
+  // Calls `stopping` while it looks for that.
+  // CANCELLED: `stopping` returned true.
   // INVALID_ARGUMENT: the selection has an expression that is none.
   static absl::StatusOr<std::unique_ptr<LogSource>> Open(const std::string& rank_dir,
                                                          v1::LogStream stream,
-                                                         const v1::LogReader& asked);
+                                                         const v1::LogReader& asked,
+                                                         absl::FunctionRef<bool()> stopping);
 
   // Returns the next chunk, without the fields that name the reader. nullopt if there is nothing
   // for now.

@@ -14,7 +14,7 @@ namespace {
 class LogSourceTest : public logs::LogTest {
  protected:
   std::unique_ptr<LogSource> Open() {
-    return LogSource::Open(rank_dir(), v1::STDOUT, asked_).value();
+    return LogSource::Open(rank_dir(), v1::STDOUT, asked_, [] { return false; }).value();
   }
 
   // Reads all that there is. Positions go to next_.
@@ -109,7 +109,7 @@ TEST_F(LogSourceTest, TheLastMatchesAreFound) {
 TEST_F(LogSourceTest, ABadExpressionIsAnError) {
   asked_.mutable_selection()->set_grep("(");
   EXPECT_THAT(
-      LogSource::Open(rank_dir(), v1::STDOUT, asked_).status(),
+      LogSource::Open(rank_dir(), v1::STDOUT, asked_, [] { return false; }).status(),
       testing::StatusIs(absl::StatusCode::kInvalidArgument, ::testing::HasSubstr("regular")));
 }
 

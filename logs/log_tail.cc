@@ -70,7 +70,8 @@ std::string ReadBlock(int file, int64_t at, int64_t size) {
 }  // namespace
 
 int64_t FindTail(const std::string& rank_dir, LogStream stream, int64_t from, int64_t count,
-                 absl::FunctionRef<bool(absl::string_view)> wanted) {
+                 absl::FunctionRef<bool(absl::string_view)> wanted,
+                 absl::FunctionRef<bool()> stopping) {
   const std::vector<int64_t> segments = ListSegments(rank_dir, stream);
   Scan scan(count, wanted);
   std::optional<int64_t> next;  // The offset at which the bytes that were read so far begin.
@@ -83,6 +84,7 @@ int64_t FindTail(const std::string& rank_dir, LogStream stream, int64_t from, in
     if (count == 0) return std::max(end, from);
     if (next.has_value() && *next != end && scan.Cut()) return scan.found();
     while (end > std::max(*segment, from)) {
+      if (stopping()) return from;
       const int64_t begin = std::max({end - kBlockBytes, *segment, from});
       if (scan.Add(ReadBlock(file.get(), begin - *segment, end - begin), begin)) {
         return scan.found();

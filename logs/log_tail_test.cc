@@ -1,6 +1,7 @@
 #include "logs/log_tail.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <string>
 
@@ -14,9 +15,14 @@ namespace {
 class LogTailTest : public LogTest {
  protected:
   int64_t Find(int64_t count, int64_t from = 0, const std::string& with = "") {
-    return FindTail(rank_dir(), LogStream::kStdout, from, count,
-                    [&](absl::string_view line) { return absl::StrContains(line, with); });
+    return FindTail(
+        rank_dir(), LogStream::kStdout, from, count,
+        [&](absl::string_view line) { return absl::StrContains(line, with); },
+        [&] { return looks_++ == stops_after_; });
   }
+
+  int looks_ = 0;
+  int stops_after_ = -1;  // Number of looks after which the search is given up, or -1.
 };
 
 TEST_F(LogTailTest, FindsTheLastLines) {
@@ -71,6 +77,15 @@ TEST_F(LogTailTest, FindsEveryLineOfALargeStream) {
 TEST_F(LogTailTest, APieceOfAHugeLineCountsAsALine) {
   WriteSegment(0, std::string(1 << 20, 'x'));
   EXPECT_GT(Find(1), 900'000);
+}
+
+// A file of 1 TiB without a single block, as a user can make one in place of the output.
+TEST_F(LogTailTest, ASearchCanBeGivenUp) {
+  WriteSegment(0, "");
+  ASSERT_EQ(truncate(SegmentPath(0).c_str(), int64_t{1} << 40), 0);
+  stops_after_ = 100;
+  EXPECT_EQ(Find(1, 7, "no such line"), 7);
+  EXPECT_EQ(looks_, 101);
 }
 
 TEST_F(LogTailTest, WithoutOutputItIsTheStart) { EXPECT_EQ(Find(3), 0); }
