@@ -144,6 +144,24 @@ TEST_F(OutputPrunerTest, OnlyWhatAnUploadTakesOnThisDiskCounts) {
   EXPECT_TRUE(scan.Scan({common::JobId("a"), common::JobId("c")}).empty());
 }
 
+// A job that runs has one segment with a hole, and one that ended has a file with many names. Both
+// take little, so they must not cost other jobs their output.
+TEST_F(OutputPrunerTest, HolesAndHardLinksCountOnlyWhatTheyTake) {
+  Make({"a/gen_1/rank_0", "b/gen_1/rank_0"});
+  const fs::path running = dir_ / "a/gen_1/rank_0", ended = dir_ / "b/gen_1/rank_0";
+  std::ofstream(running / logs::SegmentName(logs::LogStream::kStdout, 0)) << "x";
+  const fs::path hole = running / logs::SegmentName(logs::LogStream::kStdout, 1);
+  std::ofstream(hole).close();
+  fs::resize_file(hole, uintmax_t{1} << 40);
+  std::ofstream(ended / "data") << std::string(1000, 'x');
+  for (const char* name : {"1", "2", "3"}) fs::create_hard_link(ended / "data", ended / name);
+  std::map<std::string, int64_t> bytes;
+  for (const GenerationOutput& output : OutputScan(dir_).Scan({common::JobId("a")})) {
+    bytes[output.job.value()] = output.bytes;
+  }
+  EXPECT_THAT(bytes, UnorderedElementsAre(Pair("a", 1), Pair("b", 1000)));
+}
+
 TEST_F(OutputPrunerTest, AllOutputTogetherStaysWithinItsBudget) {
   fs::create_directories(dir_);
   OutputPruner::Options options = Keep(10);

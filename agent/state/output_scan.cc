@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -16,16 +17,17 @@ namespace {
 
 namespace fs = std::filesystem;
 
-int64_t SizeOf(const std::string& path) {
-  struct stat info = {};
-  return lstat(path.c_str(), &info) == 0 ? int64_t{info.st_size} : 0;
-}
-
-// Returns the bytes of a file on the disk, of which one with holes has fewer than its size.
-int64_t BytesOnDisk(const std::string& path) {
+// Returns what a file takes on the disk, which its user could otherwise make seem so much that the
+// output of others is deleted: one with holes takes less than its size. Of a file with several
+// names, each counts an equal share, because only the last one to go frees the memory.
+int64_t DiskBytes(const std::string& path) {
+  constexpr int64_t kBlock = 4096;
   struct stat info = {};
   if (lstat(path.c_str(), &info) != 0) return 0;
-  return std::min(int64_t{info.st_size}, int64_t{info.st_blocks} * 512);
+  const int64_t size = info.st_size, taken = int64_t{info.st_blocks} * 512;
+  // A file that takes much more than its size has memory that was reserved for it.
+  const int64_t bytes = taken > size + kBlock ? taken : std::min(size, taken);
+  return bytes / std::max<int64_t>(static_cast<int64_t>(info.st_nlink), 1);
 }
 
 // Adds up all files, those that are no segments too.
@@ -34,7 +36,7 @@ int64_t SizeOfTree(const std::string& folder) {
   std::error_code error;
   for (fs::recursive_directory_iterator entry(folder, error), end; !error && entry != end;
        entry.increment(error)) {
-    if (entry->is_regular_file(error)) bytes += BytesOnDisk(entry->path().string());
+    if (entry->is_regular_file(error)) bytes += DiskBytes(entry->path().string());
   }
   return bytes;
 }
@@ -47,7 +49,7 @@ std::vector<StreamFiles> StreamsOf(const std::string& folder) {
       StreamFiles files;
       for (const int64_t offset : logs::ListSegments(rank_dir, stream)) {
         const std::string path = absl::StrCat(rank_dir, "/", logs::SegmentName(stream, offset));
-        files.push_back({path, SizeOf(path)});
+        files.push_back({path, DiskBytes(path)});
       }
       if (!files.empty()) streams.push_back(std::move(files));
     }
