@@ -1,10 +1,12 @@
 // A BlobSource without a coordinator, for tests.
 #pragma once
 
+#include <atomic>
 #include <deque>
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -18,14 +20,21 @@ namespace accel::agent {
 struct FakeBlobs {
   std::map<std::string, std::string> blobs;
   std::vector<std::string> asked;
-  bool hangs = false;  // Streams send nothing until they are cancelled.
+  // So many streams break, each after its first blob, as if the coordinator had died.
+  int breaks = 0;
+  std::atomic<bool> refuses = false;  // Streams break before their first blob.
+  std::atomic<int> refused = 0;       // So many have.
+  bool hangs = false;                 // Streams send nothing until they are cancelled.
   absl::Notification is_hanging;
 };
 
 class FakeReader final : public BlobReader {
  public:
   FakeReader(FakeBlobs* from, std::vector<std::string> hashes)
-      : from_(*from), hashes_(hashes.begin(), hashes.end()) {}
+      : from_(*from),
+        refuses_(from->refuses),
+        breaks_(from->breaks > 0 && from->breaks-- > 0),
+        hashes_(hashes.begin(), hashes.end()) {}
 
   bool Read(v1::BlobChunk* chunk) override {
     if (from_.hangs) {
@@ -33,6 +42,11 @@ class FakeReader final : public BlobReader {
       cancelled_.WaitForNotification();
       return false;
     }
+    if (refuses_) {
+      ++from_.refused;
+      return false;
+    }
+    if (breaks_ && std::exchange(sent_, true)) return false;
     if (hashes_.empty() || !from_.blobs.contains(hashes_[0])) return false;
     chunk->set_sha256(hashes_[0]);
     chunk->set_data(from_.blobs.at(hashes_[0]));
@@ -42,6 +56,7 @@ class FakeReader final : public BlobReader {
   }
   absl::Status Finish() override {
     if (cancelled_.HasBeenNotified()) return absl::CancelledError();
+    if (refuses_ || breaks_) return absl::UnavailableError("Socket closed");
     return hashes_.empty() ? absl::OkStatus() : absl::NotFoundError("there is no job j1");
   }
   void Cancel() override {
@@ -50,6 +65,9 @@ class FakeReader final : public BlobReader {
 
  private:
   FakeBlobs& from_;
+  const bool refuses_;
+  const bool breaks_;
+  bool sent_ = false;
   std::deque<std::string> hashes_;
   absl::Notification cancelled_;
 };

@@ -11,8 +11,19 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
 #include "agent/code/place_code.h"
+#include "common/backoff.h"
+#include "common/log.h"
+#include "common/status_macros.h"
 
 namespace accel::agent {
+
+namespace {
+
+// Pauses of a fetch while the coordinator cannot be reached.
+constexpr absl::Duration kFirstPause = absl::Milliseconds(50);
+constexpr absl::Duration kLongestPause = absl::Seconds(1);
+
+}  // namespace
 
 class FetchedCode::Fetch {
  public:
@@ -63,6 +74,38 @@ class FetchedCode::Fetch {
  private:
   absl::Status Run() {
     if (HasCode(place_)) return absl::OkStatus();
+    const absl::StatusOr<upload::Tree> tree = FetchPatiently();
+    if (!tree.ok()) return tree.status();
+    absl::Status ended = PlaceCode(place_, *tree, &cache_, [this] {
+      absl::MutexLock lock(&mutex_);
+      return !cancelled_;
+    });
+    if (ended.ok()) sync_.Add(place_.job);
+    return ended;
+  }
+
+  // Fetches again what is missing while the coordinator cannot be reached, because its death is no
+  // failure of this node. The start deadline of the job bounds that.
+  absl::StatusOr<upload::Tree> FetchPatiently() {
+    common::Backoff pauses(kFirstPause, kLongestPause);
+    bool said = false;
+    while (true) {
+      absl::StatusOr<upload::Tree> tree = FetchOnce();
+      // What is wrong with what the coordinator sends is not the user's fault.
+      if (absl::IsInvalidArgument(tree.status())) {
+        return absl::UnavailableError(tree.status().message());
+      }
+      if (!absl::IsUnavailable(tree.status())) return tree;
+      if (!std::exchange(said, true)) {
+        common::LogWarning("cannot fetch an upload, retrying",
+                           {{"job", place_.job.value()}, {"why", tree.status().message()}});
+      }
+      absl::MutexLock lock(&mutex_);
+      if (mutex_.AwaitWithTimeout(absl::Condition(&cancelled_), pauses.Next())) return tree;
+    }
+  }
+
+  absl::StatusOr<upload::Tree> FetchOnce() {
     const HoldReader hold = [this](std::shared_ptr<BlobReader> reader) {
       absl::MutexLock lock(&mutex_);
       reader_ = std::move(reader);
@@ -71,17 +114,9 @@ class FetchedCode::Fetch {
     };
     const absl::Time now = absl::Now();
     absl::StatusOr<upload::Tree> tree = cache_.FetchTree(place_.job, tree_, now, hold);
-    absl::Status ended = tree.status();
-    if (ended.ok()) ended = cache_.FetchBlobs(place_.job, *tree, now, hold);
-    // What is wrong with what the coordinator sends is not the user's fault.
-    if (absl::IsInvalidArgument(ended)) ended = absl::UnavailableError(ended.message());
-    if (!ended.ok()) return ended;
-    ended = PlaceCode(place_, *tree, &cache_, [this] {
-      absl::MutexLock lock(&mutex_);
-      return !cancelled_;
-    });
-    if (ended.ok()) sync_.Add(place_.job);
-    return ended;
+    if (!tree.ok()) return tree;
+    ACCEL_RETURN_IF_ERROR(cache_.FetchBlobs(place_.job, *tree, now, hold));
+    return tree;
   }
 
   const CodePlace place_;

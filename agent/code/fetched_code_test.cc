@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "agent/code/fetched_code_fixture.h"
 #include "upload/core/bad_trees.h"
 
@@ -161,6 +162,28 @@ TEST_F(FetchedCodeTest, FailuresAreTheNodesAndSayWhy) {
   Damage("a b c");
   fails("j1", "was damaged");
   EXPECT_OK(Fetch("j1"));
+}
+
+TEST_F(FetchedCodeTest, ACoordinatorThatDiesIsAskedForTheRestWhenItIsBack) {
+  const std::string tree = Request("j1").tree;
+  blobs_.breaks = 2;  // The stream of the tree, and that of the files.
+  ASSERT_OK(Fetch("j1"));
+  EXPECT_EQ(Text(code_of("j1") + "/vocab"), "a b c");
+  const std::string words = HashOf("a b c");
+  const std::string script = HashOf("#!/bin/sh");
+  EXPECT_THAT(blobs_.asked, ElementsAre(tree, words, script, script));
+}
+
+TEST_F(FetchedCodeTest, AFetchThatWaitsForTheCoordinatorEndsWithItsJob) {
+  blobs_.refuses = true;
+  code_->Set({Request("j1")});
+  for (int i = 0; i < 20'000 && blobs_.refused < 3; ++i) absl::SleepFor(absl::Milliseconds(1));
+  ASSERT_GE(blobs_.refused, 3);
+  EXPECT_FALSE(code_->IsKnown(common::JobId("j1")));
+  code_->Set({});
+  pollfd wake = {code_->wake_fd(), POLLIN, 0};
+  EXPECT_EQ(poll(&wake, 1, 20'000), 1) << "the fetch has ended";
+  code_.reset();
 }
 
 TEST_F(FetchedCodeTest, NoBadTreeIsPlaced) {
