@@ -187,7 +187,8 @@ absl::Status FinishRotation(const std::string& state_dir) {
 
 std::string AuthorityStamp(const std::string& state_dir) {
   const Paths paths(state_dir);
-  return absl::StrCat(StampOf(paths.certificate), ", ", StampOf(paths.next));
+  return absl::StrCat(StampOf(paths.certificate), ", ", StampOf(paths.key), ", ",
+                      StampOf(paths.next));
 }
 
 }  // namespace accel::coordinator

@@ -41,7 +41,7 @@ absl::StatusOr<ClusterAuthority> BeginRotation(const std::string& state_dir,
 // attempt that was interrupted. Errors are the disk's.
 absl::Status FinishRotation(const std::string& state_dir);
 
-// Returns a text that changes whenever a step changes the files.
+// Returns a text that changes whenever a step, or a person, changes the files.
 std::string AuthorityStamp(const std::string& state_dir);
 
 }  // namespace accel::coordinator

@@ -188,6 +188,32 @@ class Rotation(cluster.ClusterTest):
         self.wait_for_nodes(3)
 
 
+class DamagedFiles(cluster.ClusterTest):
+    """What a running coordinator cannot use leaves it as it is."""
+
+    LISTEN = "127.0.0.1:0"
+
+    def check(self, name, text):
+        good = self.path(f"coordinator/{name}").read_text()
+        self.path(f"coordinator/{name}").write_text(text)
+        cluster.wait_until(lambda: "cannot follow the rotation of the authority, retrying" in self.log("coordinator"), 60,
+                           "the fault is logged")
+        self.assertEqual(self.accel("whoami").code, 0)
+        self.start_agent("n2")
+        self.wait_for_nodes(2)
+        self.assertEqual(self.log("n1").count("connected to the coordinator"), 1)
+        self.path(f"coordinator/{name}").write_text(good)
+
+    def test_garbage_as_the_certificate_of_the_authority(self):
+        self.check("ca.crt", "garbage\n")
+
+    def test_the_key_of_another(self):
+        other = subprocess.run(["openssl", "genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256"],
+                               capture_output=True, check=True).stdout.decode()
+        self.assertTrue(other.startswith(KEY), other)
+        self.check("ca.key", other)
+
+
 class Refusals(cluster.Test):
     def rotate(self, *flags):
         return self.run_command(cluster.COORDINATOR, "rotate-ca", *flags)
