@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iostream>
+#include <set>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -179,6 +180,13 @@ void OptimizerGradients::end_pass(const std::vector<std::shared_ptr<ParallelStra
 void OptimizerGradients::zeroed() {
   follow_parameters();
   for (const Watched& one : watched_) one.gradient->origin = GradientOrigin::kReduced;
+  const auto optimizer = optimizer_.lock();
+  if (optimizer == nullptr || !are_shards()) return;
+  std::set<const void*> parameters;
+  for_each_parameter(*optimizer, [&](const at::Tensor& parameter, auto, auto, auto) {
+    parameters.insert(parameter.unsafeGetTensorImpl());
+  });
+  for (const auto& model : world_.models()) model->drop_kept_gradients(parameters);
 }
 
 bool OptimizerGradients::are_reduced() const {

@@ -32,7 +32,8 @@ class IgnoredParameters {
   // has[i] is true, which is the same on all ranks. A rank without a gradient counts as zero.
   // Collective: one all-reduce for each.
   void reduce(const std::vector<bool>& has, Communicator& world);
-  // Drops all gradients.
+  // Drops the gradient of parameter i that is not reduced, or all gradients.
+  void drop_gradient(std::size_t i) { gradients_[i].own = at::Tensor(); }
   void drop_gradients();
 
  private:

@@ -328,6 +328,28 @@ void ShardedModel::cancel_backward() {
   has_local_gradients_ = false;
 }
 
+// Between passes, neither the optimizer nor the program sees the kept gradients.
+void ShardedModel::drop_kept_gradients(const std::set<const void*>& parameters) {
+  if (!has_local_gradients_) return;
+  const auto is_zeroed = [&](const UnitParameter& one) {
+    return parameters.contains(one.tensor.unsafeGetTensorImpl());
+  };
+  for (std::size_t unit = 0; unit < units_.size(); ++unit) {
+    for (std::size_t i = 0; i < units_[unit]->size(); ++i) {
+      if (!is_zeroed(units_[unit]->parameter(i))) continue;
+      units_[unit]->drop_gradient(i);
+      has_gradient_[unit][i] = false;
+    }
+  }
+  for (std::size_t i = 0; i < ignored_.all().size(); ++i) {
+    if (is_zeroed(ignored_.all()[i])) ignored_.drop_gradient(i);
+  }
+  const auto kept = ignored_.has_gradients();
+  has_local_gradients_ =
+      std::ranges::find(kept, true) != kept.end() ||
+      std::ranges::any_of(units_, [](const auto& unit) { return unit->has_gradients(); });
+}
+
 std::string ShardedModel::sharding_report() const {
   ShardingOutline outline{.units = {},
                           .strategy = options_.strategy,

@@ -44,6 +44,7 @@ class ShardedModel final : public ParallelStrategy {
   std::vector<const void*> sharded() const override;
   std::shared_ptr<void> begin_whole(bool is_written) override;
   std::shared_ptr<void> begin_step() override;
+  void drop_kept_gradients(const std::set<const void*>& parameters) override;
 
   // Return false until values are loaded: of any parameter, or of this one, that was built without
   // memory.

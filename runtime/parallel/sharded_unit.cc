@@ -258,6 +258,14 @@ void ShardedUnit::reduce() {
   }
 }
 
+void ShardedUnit::drop_gradient(std::size_t i) {
+  members_[i].is_added = false;
+  const std::size_t buffer = members_[i].buffer;
+  const bool has_others = std::ranges::any_of(
+      members_, [&](const Member& member) { return member.buffer == buffer && member.is_added; });
+  if (!has_others) buffers_[buffer].gradients = at::Tensor();
+}
+
 void ShardedUnit::drop_gradients() {
   for (Buffer& buffer : buffers_) buffer.gradients = buffer.mean = at::Tensor();
   for (Member& member : members_) member.is_added = false;

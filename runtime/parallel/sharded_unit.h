@@ -67,7 +67,8 @@ class ShardedUnit {
   // Reduces the gradients to this rank's part of their mean, which is added to the part of earlier
   // passes. Parameters without a gradient count as zero. Collective.
   void reduce();
-  // Drops gradients that are not reduced.
+  // Drops gradients that are not reduced: of parameter i, or of all.
+  void drop_gradient(std::size_t i);
   void drop_gradients();
 
   // Between passes, the gradient of a parameter is its piece of the mean. take_means() moves these

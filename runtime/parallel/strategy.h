@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -136,6 +137,11 @@ class ParallelStrategy {
   // Gives the parameters the values that an optimizer on this rank steps on, as long as the result
   // lives. Null if they have them anyway. Throws std::logic_error if no step is possible now.
   virtual std::shared_ptr<void> begin_step() { return nullptr; }
+
+  // Drops the gradients that a sharded model has kept outside of these parameters, because they
+  // came inside of no_sync(): an optimizer has zeroed the gradients of the parameters, which are
+  // given by their identities.
+  virtual void drop_kept_gradients(const std::set<const void*>& /*parameters*/) {}
 
   // Counts the GradientSyncScopes of this model. `change` is 1 or -1. Not collective.
   void count_scopes(GradientSync sync, int change) { scopes_[static_cast<int>(sync)] += change; }
