@@ -8,6 +8,7 @@ ReportedUnit reported(const ShardedUnit& unit) {
   ReportedUnit to{.name = unit.name()};
   to.bytes = unit.bytes(/*only_trained=*/false);
   to.trainable_bytes = unit.bytes(/*only_trained=*/true);
+  to.copied_bytes = unit.copied_bytes();
   for (std::size_t i = 0; i < unit.size(); ++i) {
     const at::Tensor& parameter = unit.parameter(i).tensor;
     to.elements += parameter.numel();

@@ -219,6 +219,17 @@ std::int64_t ShardedUnit::bytes(bool only_trained) const {
   return bytes;
 }
 
+// See begin_gather(): this rank's part and, if there are others, the whole.
+std::int64_t ShardedUnit::copied_bytes() const {
+  std::int64_t elements = 0;
+  for (const Buffer& buffer : buffers_) {
+    if (!is_rounded(buffer)) continue;
+    elements += buffer.layout.part_size();
+    if (groups_.shard != nullptr) elements += buffer.layout.size();
+  }
+  return elements * static_cast<std::int64_t>(c10::elementSize(at::kBFloat16));
+}
+
 bool ShardedUnit::is_trained(std::size_t index) const {
   return std::any_of(members_.begin(), members_.end(), [&](const Member& member) {
     return member.buffer == index && member.parameter.tensor.requires_grad();

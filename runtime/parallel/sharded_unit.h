@@ -52,6 +52,9 @@ class ShardedUnit {
   // Returns the bytes of the whole parameters with their padding: of all, or of those that require
   // a gradient.
   std::int64_t bytes(bool only_trained) const;
+  // Returns the bytes of the bf16 copies that there are in addition while the unit is being
+  // gathered.
+  std::int64_t copied_bytes() const;
 
   // Begin to gather the whole parameters, gather them, and free them. The first is optional, and
   // other collectives may come between the first two. The first two are collective. Parameters of

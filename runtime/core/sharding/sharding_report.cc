@@ -25,6 +25,31 @@ std::int64_t gathered_at(const ShardingOutline& outline, std::size_t i, bool nex
   return bytes;
 }
 
+// Returns the bytes of the units that are kept after forward: of all, or while unit `last` is being
+// gathered of those up to it, because a unit that is kept is gathered once in a pass.
+std::int64_t kept_at(const ShardingOutline& outline, std::size_t last) {
+  std::int64_t bytes = 0;
+  for (std::size_t i = 0; i < outline.units.size(); ++i) {
+    const bool is_there = i <= last || outline.units[last].reshard_after_forward;
+    if (!outline.units[i].reshard_after_forward && is_there) bytes += outline.units[i].bytes;
+  }
+  return bytes;
+}
+
+// Returns the most bytes that are gathered while unit `i` is gathered and used. Units are gathered
+// one by one, so there are bf16 copies of one unit at a time: of unit `i`, and then of the
+// following one.
+std::int64_t most_gathered_at(const ShardingOutline& outline, std::size_t i) {
+  std::int64_t most = 0;
+  for (const bool next : {false, true}) {
+    const std::size_t last = i + (next ? 1 : 0);
+    if (next && (!outline.prefetches || last == outline.units.size())) continue;
+    most = std::max(most, kept_at(outline, last) + gathered_at(outline, i, next) +
+                              outline.units[last].copied_bytes);
+  }
+  return most;
+}
+
 // Returns the bytes of gradients while unit `i` is in use: those of the unit and of all around it,
 // because a unit is reduced when it ends (docs/decisions/0064).
 std::int64_t gradients_at(const ShardingOutline& outline, std::size_t i) {
@@ -99,16 +124,13 @@ std::string ignored_line(const ReportedUnit& ignored) {
 
 ShardingBytes sharding_bytes(const ShardingOutline& outline) {
   ShardingBytes bytes;
-  std::int64_t kept = 0, moving = 0;
   for (std::size_t i = 0; i < outline.units.size(); ++i) {
     const ReportedUnit& unit = outline.units[i];
     bytes.parameters += unit.bytes / outline.shard_ranks;
     bytes.gradients += unit.trainable_bytes / outline.shard_ranks;
     bytes.reduced = std::max(bytes.reduced, gradients_at(outline, i));
-    if (!unit.reshard_after_forward) kept += unit.bytes;
-    moving = std::max(moving, gathered_at(outline, i, outline.prefetches));
+    bytes.gathered = std::max(bytes.gathered, most_gathered_at(outline, i));
   }
-  bytes.gathered = kept + moving;
   bytes.parameters += outline.ignored.bytes;
   bytes.gradients += outline.ignored.trainable_bytes;
   return bytes;
@@ -137,8 +159,11 @@ std::string sharding_text(const ShardingOutline& outline) {
   text += "each rank holds " + with_unit(bytes.parameters) + " of parameters and " +
           with_unit(bytes.gradients) + " of gradients; the two moments of AdamW take " +
           with_unit(2 * bytes.gradients) + "\n";
-  text += "at the peak also " + with_unit(bytes.gathered) + " of gathered parameters and " +
-          with_unit(bytes.reduced) + " of gradients that are not reduced yet, and the activations";
+  const bool copies = std::ranges::any_of(
+      outline.units, [](const ReportedUnit& unit) { return unit.copied_bytes > 0; });
+  text += "at the peak also " + with_unit(bytes.gathered) + " of gathered parameters" +
+          (copies ? ", bf16 copies included," : "") + " and " + with_unit(bytes.reduced) +
+          " of gradients that are not reduced yet, and the activations";
   return text;
 }
 

@@ -16,6 +16,7 @@ struct ReportedUnit {
   std::int64_t trainable_elements = 0;  // The size of those with gradients.
   std::int64_t bytes = 0;               // The size of its buffers, a multiple of the ranks.
   std::int64_t trainable_bytes = 0;     // The size of the buffers that have gradients.
+  std::int64_t copied_bytes = 0;        // The size of the bf16 copies while it is being gathered.
   bool reshard_after_forward = false;
 };
 
@@ -32,7 +33,7 @@ struct ShardingOutline {
 struct ShardingBytes {
   std::int64_t parameters = 0;  // Shards.
   std::int64_t gradients = 0;   // Shards of gradients, between backward and the optimizer's step.
-  std::int64_t gathered = 0;    // Gathered parameters at the worst moment.
+  std::int64_t gathered = 0;    // Gathered parameters and bf16 copies at the worst moment.
   std::int64_t reduced = 0;     // Whole gradients at the worst moment, until they are reduced.
 };
 

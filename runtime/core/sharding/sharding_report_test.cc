@@ -43,6 +43,32 @@ TEST(ShardingReportTest, TheUnitsAroundOneAreGatheredWithIt) {
   EXPECT_EQ(sharding_bytes(nested).gathered, 4 * (1000 + 200 + 300));
 }
 
+// While a layer is in use, the next one is being gathered, so its copies are there as well.
+TEST(ShardingReportTest, TheCopiesOfAGatherInBf16Count) {
+  ShardingOutline rounded = outline();
+  for (ReportedUnit& unit : rounded.units) {
+    unit.copied_bytes = unit.bytes / 2 + unit.bytes / 2 / rounded.shard_ranks;
+  }
+  const std::int64_t of_layer = 4 * 400 / 2 + 4 * 400 / 8;
+  EXPECT_EQ(sharding_bytes(rounded).gathered, 4 * (1000 + 400 + 400) + of_layer);
+  EXPECT_EQ(sharding_bytes(rounded).parameters, 2400);
+  const std::string text = sharding_text(rounded);
+  EXPECT_NE(text.find("at the peak also 8.2 kB of gathered parameters, bf16 copies included, and"),
+            std::string::npos)
+      << text;
+  rounded.prefetches = false;
+  EXPECT_EQ(sharding_bytes(rounded).gathered, 4 * (1000 + 400) + of_layer);
+}
+
+// The root is gathered before all others, and its copies are freed before them.
+TEST(ShardingReportTest, TheCopiesOfALargeRootCountWithoutOtherUnits) {
+  ShardingOutline rounded = outline();
+  rounded.units[0].copied_bytes = 2500;
+  EXPECT_EQ(sharding_bytes(rounded).gathered, 4 * (1000 + 400 + 400));
+  rounded.units[0].copied_bytes = 4000;
+  EXPECT_EQ(sharding_bytes(rounded).gathered, 4 * 1000 + 4000);
+}
+
 TEST(ShardingReportTest, FrozenUnitsHaveNoGradients) {
   ShardingOutline frozen = outline();
   frozen.units[0].trainable_bytes = 0;
