@@ -14,10 +14,6 @@ using torch::optim::Optimizer;
 
 constexpr char kMomentPrefix[] = "state.";
 
-std::string moment_name(const std::string& parameter, const std::string& moment) {
-  return kMomentPrefix + parameter + "." + moment;
-}
-
 bool is_first_replica(const ShardedModel& model) {
   return model.groups().replicate == nullptr || model.groups().replicate->rank() == 0;
 }
@@ -134,6 +130,10 @@ void add_whole(const std::string& name, const torch::Tensor& tensor,
 }
 
 }  // namespace
+
+std::string moment_name(const std::string& parameter, const std::string& moment) {
+  return kMomentPrefix + parameter + "." + moment;
+}
 
 bool saves_parts(const ShardedModel* model) {
   return model != nullptr && model->options().state_dict_type == StateDictType::kSharded;

@@ -18,6 +18,9 @@ namespace accel::runtime {
 // Returns true if each rank saves its own parts of the model; false for null.
 bool saves_parts(const ShardedModel* model);
 
+// Returns the name of a parameter's moment in a sharded checkpoint.
+std::string moment_name(const std::string& parameter, const std::string& moment);
+
 // Return what this rank saves: its pieces of parameters, of their gradients and of an optimizer's
 // moments for them. Rank 0 saves buffers and what belongs to ignored parameters too, except for the
 // moments of an optimizer without has_known_state(), whose archive has them. Of several replicas,

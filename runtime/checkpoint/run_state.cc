@@ -8,6 +8,7 @@
 #include "runtime/checkpoint/file_reader.h"
 #include "runtime/checkpoint/load_optimizer.h"
 #include "runtime/checkpoint/model_parts.h"
+#include "runtime/checkpoint/moment_shapes.h"
 #include "runtime/checkpoint/parts_load.h"
 #include "runtime/checkpoint/random_state.h"
 #include "runtime/checkpoint/saved_form.h"
@@ -215,6 +216,7 @@ void RunState::restore_tensors(const fs::path& folder, const SavedForm& form) {
     parts.emplace_back(form.open(from, file), state_targets(*models_[i], sharded.get()),
                        (folder / (form.has_parts(from) ? from : file)).string(), /*strict=*/true);
   }
+  check_moments(folder, form);
   for (const WeightsLoad& whole : wholes) whole.run();
   for (const PartsLoad& part : parts) part.run();
   for (const auto& model : models_) {
@@ -235,6 +237,22 @@ void RunState::restore_tensors(const fs::path& folder, const SavedForm& form) {
     PartsLoad(gradients, gradient_targets(*models_[i], sharded.get(), gradients.saved()),
               (folder / from).string(), /*strict=*/true)
         .run();
+  }
+}
+
+// Runs before anything is loaded, and after the models are compared, because one that differs is
+// then said to be another one.
+void RunState::check_moments(const fs::path& folder, const SavedForm& form) const {
+  ParameterNames names;
+  for (const auto& model : models_) add_names(*model, names);
+  for (std::size_t i = 0; i < optimizers_.size(); ++i) {
+    check_moment_shapes(folder / optimizer_file(i), *optimizers_[i], names);
+    for (std::size_t model = 0; model < models_.size(); ++model) {
+      const std::string from = moments_folder(i, model);
+      if (!form.has_parts(from)) continue;
+      check_moment_shapes(form.open(from, /*file=*/"").saved(), (folder / from).string(),
+                          *models_[model]);
+    }
   }
 }
 

@@ -104,7 +104,8 @@ class RunState {
 
   // Loads the checkpoint `folder`, which is verified, into all of these objects. Throws
   // CheckpointError if it does not fit this program. Nothing is loaded then, unless what does not
-  // fit is an optimizer or a registered object: these can only be compared by loading them.
+  // fit is a registered object, or an optimizer whose class is not LibTorch's or of accel/optim.h:
+  // these can only be compared by loading them.
   void restore(const std::filesystem::path& folder);
 
  private:
@@ -112,6 +113,7 @@ class RunState {
                        Snapshot& snapshot) const;
   void add_parts(Snapshot& snapshot) const;
   void restore_tensors(const std::filesystem::path& folder, const SavedForm& form);
+  void check_moments(const std::filesystem::path& folder, const SavedForm& form) const;
   void restore_optimizer(std::size_t i, const std::filesystem::path& folder, const SavedForm& form);
   TrainingState training_state(std::uint64_t next_number) const;
   void restore_training_state(const TrainingState& saved);
