@@ -9,6 +9,7 @@
 #include "runtime/checkpoint/checkpointer.h"
 #include "runtime/checkpoint/durable_file.h"
 #include "runtime/checkpoint/load_weights.h"
+#include "runtime/checkpoint/save_sharded_weights.h"
 #include "runtime/checkpoint/sharded_state.h"
 #include "runtime/checkpoint/shared_outcome.h"
 #include "runtime/checkpoint/tensor_file.h"
@@ -169,8 +170,9 @@ void Accelerator::save_bytes(const std::string& path, const SaveOptions& options
 void Accelerator::save_module(const torch::nn::Module& module, const std::string& folder,
                               runtime::ByteSize max_size) const {
   const auto operation = processes().begin_operation("save_model");
-  const auto model = parts_->process->models.find(module);
-  const auto whole = model == nullptr ? nullptr : model->begin_whole(/*is_written=*/false);
+  if (const auto sharded = runtime::find_sharded(*parts_->process, module)) {
+    return runtime::save_sharded_weights(*sharded, *parts_->process, folder, max_size);
+  }
   runtime::run_on_main_rank(*parts_->process,
                             [&] { runtime::save_weights(module, folder, max_size); });
 }

@@ -294,7 +294,8 @@ class Accelerator {
   // Writes the weights of a prepared or plain model to `folder`, on the main process: safetensors
   // files of at most `max_size`, and an index. They are durable when this returns. Tied tensors are
   // written once. Python's load_checkpoint_in_model() can read them. Throws std::invalid_argument
-  // for a dtype that the format lacks, or if `folder` is a checkpoint. Collective: one broadcast.
+  // for a dtype that the format lacks, or if `folder` is a checkpoint. Collective: one broadcast;
+  // for a sharded model two, and one more per tensor and rank that holds elements of it.
   void save_model(const auto& model, const std::string& folder,
                   runtime::ByteSize max_size = "10GB") const {
     save_module(*runtime::any_module_of(model), folder, max_size);
@@ -327,11 +328,14 @@ class Accelerator {
   //
   // Returns when the state is copied into memory that is kept for the next save, or on a GPU when
   // the copies are queued on the current stream. The checkpoint is then written in the background,
-  // and gets its name when it is durable. Throws, on all ranks: the error of the previous save;
-  // ParametersDiffer if the ranks have trained apart; std::invalid_argument if the folder is a
-  // mount point, or exists and is no checkpoint. Collective: two broadcasts, two all-gathers; one
-  // more for hooks; one broadcast for the first N of a run that has loaded nothing; in a window two
-  // all-reduces per model and one per parameter.
+  // and gets its name when it is durable. With StateDictType::kFull, sharded models are not copied,
+  // and this returns when their tensors are written, though not durable. Throws, on all ranks: the
+  // error of the previous save; ParametersDiffer if the ranks have trained apart;
+  // std::invalid_argument if the folder is a mount point, or exists and is no checkpoint.
+  // Collective: two broadcasts, two all-gathers; one more for hooks; one broadcast for the first N
+  // of a run that has loaded nothing; in a window two all-reduces per model and one per parameter;
+  // with kFull one broadcast per optimizer with moments of sharded models, and one per tensor and
+  // rank that holds elements of it.
   void save_state(const std::string& folder = "");
   void wait_for_save();  // Blocks until the last save_state() is durable. One broadcast.
 

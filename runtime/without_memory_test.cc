@@ -2,18 +2,16 @@
 // part.
 #include "accel/without_memory.h"
 
-#include <c10/core/CPUAllocator.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <optional>
 #include <string>
 
 #include "accel/accelerator.h"
+#include "runtime/testing/counting_allocator.h"
 #include "runtime/testing/error_of.h"
 #include "runtime/testing/ranks.h"
 #include "runtime/testing/text_net.h"
@@ -23,46 +21,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using ::testing::HasSubstr;
-
-// Counts the bytes of tensors of the CPU.
-class CountingAllocator final : public c10::Allocator {
- public:
-  c10::DataPtr allocate(std::size_t size) override {
-    auto* const block = new Block{c10::GetDefaultCPUAllocator()->allocate(size), size, this};
-    live_ += static_cast<std::int64_t>(size);
-    peak_ = std::max<std::int64_t>(peak_, live_);
-    return {block->memory.get(), block, &release, c10::Device(c10::kCPU)};
-  }
-  void copy_data(void* to, const void* from, std::size_t size) const override {
-    default_copy_data(to, from, size);
-  }
-  std::int64_t live() const { return live_; }
-  // Returns the highest number of bytes since the last call.
-  std::int64_t take_peak() { return peak_.exchange(live_); }
-
- private:
-  struct Block {
-    c10::DataPtr memory;
-    std::size_t size;
-    CountingAllocator* owner;
-  };
-  static void release(void* context) {
-    auto* const block = static_cast<Block*>(context);
-    block->owner->live_ -= static_cast<std::int64_t>(block->size);
-    delete block;
-  }
-
-  std::atomic<std::int64_t> live_ = 0, peak_ = 0;
-};
-
-CountingAllocator& counted() {
-  static auto* const allocator = [] {
-    auto* const made = new CountingAllocator;
-    c10::SetCPUAllocator(made, /*priority=*/100);
-    return made;
-  }();
-  return *allocator;
-}
 
 constexpr int kBlocks = 6;
 constexpr std::int64_t kWidth = 64;

@@ -141,24 +141,26 @@ void Checkpointer::write_in_background(const fs::path& folder, bool automatic,
   });
   std::string token;
   if (in_parts) std::tie(token, options.others) = exchange_names(*copied);
-  if (copied == nullptr) return;
-  writing_ = std::async(
-      std::launch::async,
-      [folder, options, automatic, token, copied, limit = naming_.total_limit(),
-       world = process_->communicator.get(), environment = process_->environment] {
-        const auto ready = [&] {
-          copied->wait();
-          // If a peer was lost, the GPU has computed the state from gradients that never arrived.
-          if (world != nullptr) world->check();
-        };
-        if (environment.rank != 0) {
-          return write_as_part(folder, options.claim, environment, token, ready, copied->files());
-        }
-        ready();
-        commit_checkpoint(folder, copied->files(), options);
-        report_checkpoint(environment.report_socket);
-        if (automatic) delete_old_checkpoints(folder, limit);
-      });
+  if (copied != nullptr)
+    writing_ = std::async(
+        std::launch::async, [folder, options, automatic, token, copied,
+                             limit = naming_.total_limit(), world = process_->communicator.get(),
+                             environment = process_->environment, whole = gathered.whole] {
+          const std::shared_ptr<void> closing(nullptr, [&](void*) { whole->close(); });
+          const auto ready = [&] {
+            copied->wait();
+            // If a peer was lost, the GPU has computed the state from gradients that never arrived.
+            if (world != nullptr) world->check();
+          };
+          if (environment.rank != 0) {
+            return write_as_part(folder, options.claim, environment, token, ready, copied->files());
+          }
+          ready();
+          commit_checkpoint(folder, copied->files(), options);
+          report_checkpoint(environment.report_socket);
+          if (automatic) delete_old_checkpoints(folder, limit);
+        });
+  gathered.whole->give(*process_);
 }
 
 // Tells rank 0 the names of all files, and the other ranks the prefix of the notes on which they

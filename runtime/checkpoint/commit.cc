@@ -49,6 +49,7 @@
 
 #include <sys/stat.h>
 
+#include <optional>
 #include <stdexcept>
 #include <string>
 
@@ -96,10 +97,16 @@ void check_same_file_system(const fs::path& folder) {
                               "place: save to a folder below it");
 }
 
+// Opens the file inside of content.write(), because a thread that gives the bytes learns of every
+// error there (byte_relay.h).
 FileFacts write_file(const fs::path& path, const CheckpointFile& content) {
-  DurableFile file(path, content.expected_size);
-  content.write([&](std::string_view bytes) { file.append(bytes); });
-  return file.finish();
+  std::optional<DurableFile> file;
+  content.write([&](std::string_view bytes) {
+    if (!file) file.emplace(path, content.expected_size);
+    file->append(bytes);
+  });
+  if (!file) file.emplace(path);  // It is empty.
+  return file->finish();
 }
 
 // Files of a rank's part are in folders of the partial folder.

@@ -185,10 +185,10 @@ std::vector<TensorPart> moment_parts(const ShardedModel& model, Optimizer& optim
   return parts;
 }
 
-void leave_out_moments(const ShardedModel& model, Optimizer& optimizer, WholeTensors& moments) {
+void leave_out_moments(const ShardedModel& model, Optimizer& optimizer, LeftOut& moments) {
   const auto leave_out = [&](const torch::Tensor& parameter) {
     for (torch::Tensor* moment : moments_for(optimizer, parameter)) {
-      if (moment->defined()) moments[moment] = torch::Tensor();
+      if (moment->defined()) moments.insert(moment);
     }
   };
   each_parameter(

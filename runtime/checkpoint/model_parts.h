@@ -33,7 +33,7 @@ std::vector<TensorPart> moment_parts(const ShardedModel& model, torch::optim::Op
 
 // Adds the moments that parts have, so that an archive of the optimizer leaves them out.
 void leave_out_moments(const ShardedModel& model, torch::optim::Optimizer& optimizer,
-                       WholeTensors& moments);
+                       LeftOut& moments);
 
 // Returns where this rank loads the parameters and buffers of a module. If `model` is not null, the
 // module is sharded, and its units must be free.

@@ -59,31 +59,45 @@ RunState::Gathered RunState::gather() const {
   if (is_window_open) {
     for (const auto& model : models_) {
       const auto sharded = find_sharded(*process_, *model);
-      gathered.gradients.push_back(saves_parts(sharded.get()) ? NamedTensors()
-                                   : sharded != nullptr       ? whole_gradients(*sharded)
-                                                              : mean_gradients(*model, *process_));
+      gathered.gradients.push_back(sharded != nullptr ? NamedTensors()
+                                                      : mean_gradients(*model, *process_));
     }
   }
   for (const auto& model : models_) {
     const auto sharded = find_sharded(*process_, *model);
-    if (sharded != nullptr) sharded->expect_savable();
+    if (sharded == nullptr) continue;
+    sharded->expect_savable();
+    if (!saves_parts(sharded.get())) continue;
     for (const auto& optimizer : optimizers_) {
-      if (saves_parts(sharded.get())) {
-        leave_out_moments(*sharded, *optimizer, gathered.whole_moments);
-      } else if (sharded != nullptr) {
-        gathered.whole_moments.merge(
-            whole_moments(*optimizer, *sharded, process_->environment.rank == 0));
-      }
-    }
-    if (sharded != nullptr && !saves_parts(sharded.get())) {
-      gathered.whole_models.push_back(sharded->begin_whole(false));
+      leave_out_moments(*sharded, *optimizer, gathered.left_out);
     }
   }
+  gathered.whole = whole_state(is_window_open);
   gathered.random_states = random_state(process_->device).unsqueeze(0);
   if (process_->communicator != nullptr) {
     gathered.random_states = process_->communicator->all_gather(gathered.random_states);
   }
   return gathered;
+}
+
+// Lists the whole tensors of sharded models that are not saved in parts.
+std::shared_ptr<WholeState> RunState::whole_state(bool is_window_open) const {
+  auto whole = std::make_shared<WholeState>();
+  for (std::size_t i = 0; i < models_.size(); ++i) {
+    const auto sharded = find_sharded(*process_, *models_[i]);
+    if (sharded == nullptr || saves_parts(sharded.get())) continue;
+    whole->add_parameters(model_file(i), *sharded);
+    if (is_window_open) whole->add_gradients(gradients_file(i), *sharded);
+  }
+  for (const auto& optimizer : optimizers_) {
+    whole->begin_optimizer();
+    for (const auto& model : models_) {
+      const auto sharded = find_sharded(*process_, *model);
+      if (sharded == nullptr || saves_parts(sharded.get())) continue;
+      whole->add_moments(*optimizer, *sharded);
+    }
+  }
+  return whole;
 }
 
 TrainingState RunState::training_state(std::uint64_t next_number) const {
@@ -119,14 +133,16 @@ std::unique_ptr<Snapshot> RunState::copy(const Gathered& gathered, std::uint64_t
 void RunState::add_whole_state(const Gathered& gathered, std::uint64_t next_number,
                                Snapshot& snapshot) const {
   for (std::size_t i = 0; i < models_.size(); ++i) {
-    if (saves_parts(find_sharded(*process_, *models_[i]).get())) continue;
+    if (find_sharded(*process_, *models_[i]) != nullptr) continue;
     snapshot.add_tensors(model_file(i), without_tied(state_of(*models_[i])));
     if (i < gathered.gradients.size()) {
       snapshot.add_tensors(gradients_file(i), gathered.gradients[i]);
     }
   }
+  gathered.whole->put_files(snapshot);
   for (std::size_t i = 0; i < optimizers_.size(); ++i) {
-    snapshot.add_optimizer(optimizer_file(i), *optimizers_[i], gathered.whole_moments);
+    gathered.whole->put_optimizer(i, optimizer_file(i), *optimizers_[i], gathered.left_out,
+                                  snapshot);
   }
   for (std::size_t i = 0; i < objects_.size(); ++i) {
     snapshot.add_archive(custom_file(i), objects_[i].save);
@@ -158,13 +174,14 @@ void RunState::add_parts(Snapshot& snapshot) const {
 std::size_t RunState::expected_bytes() const {
   constexpr std::size_t kAlignment = 64;  // Each copy starts on its own cache line.
   const bool is_main = process_->environment.rank == 0;
-  std::map<const void*, std::size_t> held;  // By parameter that is saved in parts.
+  std::map<const void*, std::size_t> held;  // By parameter of a unit.
   for (const auto& model : models_) {
     const auto sharded = find_sharded(*process_, *model);
-    if (!saves_parts(sharded.get())) continue;
+    if (sharded == nullptr) continue;
     for (const auto& unit : sharded->units()) {
       for (std::size_t i = 0; i < unit->size(); ++i) {
-        held[unit->parameter(i).tensor.unsafeGetTensorImpl()] = unit->piece(i).nbytes();
+        held[unit->parameter(i).tensor.unsafeGetTensorImpl()] =
+            saves_parts(sharded.get()) ? unit->piece(i).nbytes() : 0;
       }
     }
   }

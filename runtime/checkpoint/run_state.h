@@ -4,6 +4,8 @@
 // clang-format off
 // save:  gather()      on every rank: gradients of an open window, random states   collective
 //        copy()        on rank 0, or on every rank: one copy of all tensors        training thread
+//        Gathered::whole->give()   on every rank: whole tensors of sharded         collective
+//                      models, while another thread writes them
 // load:  restore()     on every rank: from the files of a verified checkpoint      training thread
 // clang-format on
 #pragma once
@@ -22,6 +24,7 @@
 #include "runtime/checkpoint/snapshot.h"
 #include "runtime/checkpoint/staging_memory.h"
 #include "runtime/checkpoint/tensor_file.h"
+#include "runtime/checkpoint/whole_state.h"
 #include "runtime/core/accumulation.h"
 #include "runtime/core/epoch_sequence.h"
 #include "runtime/core/training_state.h"
@@ -80,10 +83,10 @@ class RunState {
     std::vector<NamedTensors> gradients;
     // One row of bytes for each rank (random_state.h).
     torch::Tensor random_states;
-    // With StateDictType::kFull: keeps the parameters whole, until copy() has copied them, and has
-    // the state of optimizers as a whole. On rank 0 alone.
-    std::vector<std::shared_ptr<void>> whole_models;
-    WholeTensors whole_moments;
+    // Moments that are saved in parts.
+    LeftOut left_out;
+    // The tensors of models that are saved as a whole.
+    std::shared_ptr<WholeState> whole;
   };
   // Collective. Throws what the communication throws.
   Gathered gather() const;
@@ -92,10 +95,11 @@ class RunState {
   bool is_in_parts() const;
 
   // Copies the state into `memory`, and returns the files of a checkpoint made of that copy, which
-  // another thread may write while training continues: the whole state on rank 0, and on every rank
-  // its parts of sharded models, if they are saved in parts. `next_number` is stored as the number
-  // of the next automatically named checkpoint. Throws std::invalid_argument for a tensor whose
-  // dtype safetensors lacks, and what the save functions of objects throw.
+  // another thread may write while training continues, once gathered.whole has been given: the
+  // whole state on rank 0, and on every rank its parts of sharded models, if they are saved in
+  // parts. `next_number` is stored as the number of the next automatically named checkpoint. Throws
+  // std::invalid_argument for a tensor whose dtype safetensors lacks, and what the save functions
+  // of objects throw.
   std::unique_ptr<Snapshot> copy(const Gathered& gathered, std::uint64_t next_number,
                                  StagingMemory& memory) const;
 
@@ -112,6 +116,7 @@ class RunState {
   void add_whole_state(const Gathered& gathered, std::uint64_t next_number,
                        Snapshot& snapshot) const;
   void add_parts(Snapshot& snapshot) const;
+  std::shared_ptr<WholeState> whole_state(bool is_window_open) const;
   void restore_tensors(const std::filesystem::path& folder, const SavedForm& form);
   void check_moments(const std::filesystem::path& folder, const SavedForm& form) const;
   void restore_optimizer(std::size_t i, const std::filesystem::path& folder, const SavedForm& form);

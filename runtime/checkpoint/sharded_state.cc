@@ -10,23 +10,17 @@ namespace {
 
 using torch::optim::Optimizer;
 
-// Adds the k-th moments of a unit's parameters.
-void add_moments(Optimizer& optimizer, const ShardedUnit& unit, std::size_t k, bool is_main,
-                 WholeTensors& wholes) {
-  std::vector<torch::Tensor*> places(unit.size());
-  std::vector<torch::Tensor> pieces(unit.size());
-  for (std::size_t i = 0; i < unit.size(); ++i) {
-    const auto moments = moments_for(optimizer, unit.parameter(i).tensor);
-    if (k >= moments.size() || !moments[k]->defined()) continue;
-    places[i] = moments[k];
-    pieces[i] = *moments[k];
-  }
-  const auto is_undefined = [](const torch::Tensor& piece) { return !piece.defined(); };
-  if (std::all_of(pieces.begin(), pieces.end(), is_undefined)) return;
-  const std::vector<torch::Tensor> all = unit.wholes_of(pieces);
-  for (std::size_t i = 0; is_main && i < all.size(); ++i) {
-    if (places[i] != nullptr) wholes[places[i]] = all[i];
-  }
+SavedWhole of_unit(const ShardedUnit& unit, std::size_t i, const std::string& name,
+                   const torch::Tensor& piece) {
+  return {.name = name,
+          .shape = unit.parameter(i).tensor.sizes().vec(),
+          .held = piece,
+          .unit = &unit,
+          .place = i};
+}
+
+SavedWhole of_whole(const std::string& name, const torch::Tensor& tensor) {
+  return {.name = name, .shape = tensor.sizes().vec(), .held = tensor};
 }
 
 }  // namespace
@@ -41,33 +35,70 @@ std::shared_ptr<ShardedModel> find_sharded(ProcessState& process, const torch::n
   return std::dynamic_pointer_cast<ShardedModel>(process.models.find(module));
 }
 
-NamedTensors whole_gradients(ShardedModel& model) {
-  NamedTensors gradients;
+std::size_t SavedWhole::nbytes() const {
+  std::size_t bytes = held.element_size();
+  for (const std::int64_t size : shape) bytes *= static_cast<std::size_t>(size);
+  return bytes;
+}
+
+torch::Tensor SavedWhole::whole() const {
+  return unit == nullptr ? held : unit->whole_of(place, held);
+}
+
+std::vector<SavedWhole> whole_parameters(const ShardedModel& model) {
+  std::map<const void*, std::pair<const ShardedUnit*, std::size_t>> places;
   for (const auto& unit : model.units()) {
-    std::vector<torch::Tensor> pieces;
     for (std::size_t i = 0; i < unit->size(); ++i) {
-      pieces.push_back(unit->parameter(i).tensor.grad());
+      places[unit->parameter(i).tensor.unsafeGetTensorImpl()] = {unit.get(), i};
     }
-    const std::vector<torch::Tensor> all = unit->wholes_of(pieces);
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      if (all[i].defined()) gradients.emplace_back(unit->parameter(i).name, all[i]);
+  }
+  const NamedTensors state = attached_state_of(*model.module());
+  NamedTensors others;  // That are in no unit.
+  for (const auto& [name, tensor] : state) {
+    if (!places.contains(tensor.unsafeGetTensorImpl())) others.emplace_back(name, tensor.detach());
+  }
+  std::map<std::string, torch::Tensor> distinct;
+  for (const auto& [name, tensor] : without_tied(others)) distinct[name] = tensor;
+  std::vector<SavedWhole> saved;
+  for (const auto& [name, tensor] : state) {
+    if (const auto other = distinct.find(name); other != distinct.end()) {
+      saved.push_back(of_whole(name, other->second));
+      continue;
+    }
+    const auto place = places.extract(tensor.unsafeGetTensorImpl());  // Its first name counts.
+    if (place.empty()) continue;
+    const auto& [unit, i] = place.mapped();
+    saved.push_back(of_unit(*unit, i, name, unit->piece(i)));
+  }
+  return saved;
+}
+
+std::vector<SavedWhole> whole_gradients(const ShardedModel& model) {
+  std::vector<SavedWhole> saved;
+  for (const auto& unit : model.units()) {
+    for (std::size_t i = 0; i < unit->size(); ++i) {
+      const UnitParameter& one = unit->parameter(i);
+      if (one.tensor.grad().defined())
+        saved.push_back(of_unit(*unit, i, one.name, one.tensor.grad()));
     }
   }
   for (const UnitParameter& one : model.ignored()) {
-    if (one.tensor.grad().defined()) gradients.emplace_back(one.name, one.tensor.grad());
+    if (one.tensor.grad().defined()) saved.push_back(of_whole(one.name, one.tensor.grad()));
   }
-  return gradients;
+  return saved;
 }
 
-WholeTensors whole_moments(Optimizer& optimizer, const ShardedModel& model, bool is_main) {
-  constexpr std::size_t kMostMoments = 3;  // See moments_of().
-  WholeTensors wholes;
+std::vector<SavedMoment> whole_moments(Optimizer& optimizer, const ShardedModel& model) {
+  std::vector<SavedMoment> saved;
   for (const auto& unit : model.units()) {
-    for (std::size_t k = 0; k < kMostMoments; ++k) {
-      add_moments(optimizer, *unit, k, is_main, wholes);
+    for (std::size_t i = 0; i < unit->size(); ++i) {
+      for (const torch::Tensor* moment : moments_for(optimizer, unit->parameter(i).tensor)) {
+        if (!moment->defined()) continue;
+        saved.push_back({moment, of_unit(*unit, i, "", *moment)});
+      }
     }
   }
-  return wholes;
+  return saved;
 }
 
 std::map<const void*, ElementRange> held_elements(const ShardedModel& model) {

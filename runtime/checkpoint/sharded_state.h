@@ -3,8 +3,11 @@
 // (docs/decisions/0065).
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <map>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "runtime/checkpoint/snapshot.h"
@@ -22,15 +25,32 @@ std::shared_ptr<ShardedModel> find_sharded(ProcessState& process, const torch::n
 std::vector<torch::Tensor*> moments_for(torch::optim::Optimizer& optimizer,
                                         const torch::Tensor& parameter);
 
-// Returns the gradients of all parameters that have one, as a whole. Collective: an all-gather for
-// each unit.
-NamedTensors whole_gradients(ShardedModel& model);
+// A tensor that is saved as a whole. Refers to its unit, and to the memory of `held`.
+struct SavedWhole {
+  std::string name;
+  std::vector<std::int64_t> shape;    // The whole tensor's.
+  torch::Tensor held;                 // This rank's piece, or the tensor if it has no unit.
+  const ShardedUnit* unit = nullptr;  // If null, each rank has the whole tensor.
+  std::size_t place = 0;              // The place in the unit of a parameter of this shape.
 
-// Returns the moments of the optimizer for parameters of a model, as a whole, on rank 0; on the
-// other ranks nothing. Collective: an all-gather for each unit and moment. Throws
+  std::size_t nbytes() const;
+  // Returns the whole tensor. Collective if there is a unit.
+  torch::Tensor whole() const;
+};
+
+// Return what is saved of a model, the same on all ranks: its parameters and buffers, in the order
+// and with the names of save_weights(), and the gradients of all parameters that have one.
+std::vector<SavedWhole> whole_parameters(const ShardedModel& model);
+std::vector<SavedWhole> whole_gradients(const ShardedModel& model);
+
+// Returns the moments that an optimizer has for the parameters of units, without names. Throws
 // std::invalid_argument if the state has tensors that are unknown here.
-WholeTensors whole_moments(torch::optim::Optimizer& optimizer, const ShardedModel& model,
-                           bool is_main);
+struct SavedMoment {
+  const torch::Tensor* moment;  // In the state of the optimizer.
+  SavedWhole saved;
+};
+std::vector<SavedMoment> whole_moments(torch::optim::Optimizer& optimizer,
+                                       const ShardedModel& model);
 
 // Returns the elements of the flattened parameters that this rank holds, by the identities of the
 // parameters. Those of ignored modules are not among them.

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cstring>
 #include <exception>
+#include <map>
 #include <optional>
 #include <stdexcept>
 #include <typeinfo>
@@ -163,19 +164,18 @@ void Snapshot::add_tensors(std::string file, NamedTensors tensors) {
   tensors_.emplace_back(std::move(file), std::move(tensors));
 }
 
-void Snapshot::add_optimizer(std::string file, optim::Optimizer& optimizer,
-                             const WholeTensors& wholes) {
-  if (auto tensors = tensors_of(optimizer)) {
-    std::vector<torch::Tensor> values;
-    for (const torch::Tensor* tensor : *tensors) {
-      const auto whole = wholes.find(tensor);
-      values.push_back(whole == wholes.end() ? *tensor : whole->second);
-    }
-    optimizers_.push_back({std::move(file), &optimizer, *std::move(tensors), std::move(values)});
-  } else {
+RelayedArchive Snapshot::add_optimizer(std::string file, optim::Optimizer& optimizer,
+                                       const LeftOut& left_out,
+                                       const std::vector<RelayedMoment>& relayed) {
+  std::map<const torch::Tensor*, std::size_t> places;  // In `relayed`.
+  for (std::size_t i = 0; i < relayed.size(); ++i) places[relayed[i].moment] = i;
+  auto tensors = tensors_of(optimizer);
+  if (!tensors) {
     for (auto& [parameter, state] : optimizer.state()) {
       const auto moments = moments_of(*state).value_or(std::vector<torch::Tensor*>());
-      if (std::ranges::none_of(moments, [&](auto* moment) { return wholes.contains(moment); })) {
+      if (std::ranges::none_of(moments, [&](auto* moment) {
+            return left_out.contains(moment) || places.contains(moment);
+          })) {
         continue;
       }
       throw std::invalid_argument(
@@ -183,7 +183,44 @@ void Snapshot::add_optimizer(std::string file, optim::Optimizer& optimizer,
           "of LibTorch's and may have state that is unknown here");
     }
     add_archive(std::move(file), [&](OutputArchive& archive) { optimizer.save(archive); });
+    return {};
   }
+  Optimizer added{.file = std::move(file), .optimizer = &optimizer};
+  RelayedArchive archive;
+  std::vector<torch::Tensor> like;
+  for (const torch::Tensor* tensor : *tensors) {
+    const auto place = places.find(tensor);
+    const bool is_copied = place == places.end() && !left_out.contains(tensor);
+    added.values.push_back(is_copied ? *tensor : torch::Tensor());
+    if (place == places.end()) continue;
+    const std::vector<std::int64_t>& shape = relayed[place->second].shape;
+    like.push_back(torch::empty(shape, at::TensorOptions(tensor->scalar_type()).device(at::kMeta)));
+    if (like.back().numel() > 0) archive.order.push_back(static_cast<std::int64_t>(place->second));
+  }
+  added.stand_ins.resize(tensors->size());
+  if (!like.empty()) {
+    archive.tensors = added.relayed = std::make_shared<RelayedTensors>(like);
+    auto next = archive.tensors->tensors().begin();
+    for (std::size_t i = 0; i < tensors->size(); ++i) {
+      if (places.contains((*tensors)[i])) added.stand_ins[i] = *next++;
+    }
+  }
+  added.tensors = *std::move(tensors);
+  optimizers_.push_back(std::move(added));
+  return archive;
+}
+
+std::shared_ptr<ByteRelay> Snapshot::add_relayed(std::string file, std::string header,
+                                                 std::uint64_t size) {
+  const auto relay = std::make_shared<ByteRelay>();
+  files_.push_back(
+      {std::move(file), size, [relay, header = std::move(header)](const ByteSink& sink) {
+         const RelayCloser closer(*relay);
+         sink(header);
+         while (relay->take(sink)) {
+         }
+       }});
+  return relay;
 }
 
 void Snapshot::add_parts(std::string folder, int rank, std::vector<TensorPart> parts) {
@@ -274,7 +311,11 @@ void Snapshot::archive_later(const Optimizer& optimizer, std::vector<torch::Tens
   }
   exchange();
   files_.push_back(
-      {optimizer.file, size, [archive](const ByteSink& sink) { write_archive(*archive, sink); }});
+      {optimizer.file, size, [archive, relayed = optimizer.relayed](const ByteSink& sink) {
+         if (relayed == nullptr) return write_archive(*archive, sink);
+         const RelayCloser closer(relayed->relay());
+         relayed->write([&](const ByteSink& inner) { write_archive(*archive, inner); }, sink);
+       }});
 }
 
 void Snapshot::copy() {
@@ -304,7 +345,11 @@ void Snapshot::copy() {
   }
   for (const Optimizer& optimizer : optimizers_) {
     const auto end = next + static_cast<std::ptrdiff_t>(optimizer.tensors.size());
-    archive_later(optimizer, {next, end});
+    std::vector<torch::Tensor> saved(next, end);
+    for (std::size_t i = 0; i < saved.size(); ++i) {
+      if (optimizer.stand_ins[i].defined()) saved[i] = optimizer.stand_ins[i];
+    }
+    archive_later(optimizer, std::move(saved));
     next = end;
   }
 }

@@ -10,13 +10,15 @@
 
 #include <filesystem>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "runtime/checkpoint/byte_relay.h"
 #include "runtime/checkpoint/checkpoint_file.h"
+#include "runtime/checkpoint/relayed_archive.h"
 #include "runtime/checkpoint/staging_memory.h"
 #include "runtime/checkpoint/tensor_file.h"
 #include "weights/core/shard_writer.h"
@@ -35,9 +37,22 @@ class OutputArchive;
 
 namespace accel::runtime {
 
-// Whole tensors in place of the pieces that this rank has of them, by the address of the piece. An
-// undefined tensor leaves the piece out.
-using WholeTensors = std::map<const torch::Tensor*, torch::Tensor>;
+// Tensors of an optimizer's state that its archive leaves out, by their addresses.
+using LeftOut = std::set<const torch::Tensor*>;
+
+// A moment of an optimizer of which this rank has a piece, by its address.
+struct RelayedMoment {
+  const torch::Tensor* moment;
+  std::vector<std::int64_t> shape;  // The whole moment's.
+};
+
+// An archive whose large tensors are given while it is written.
+struct RelayedArchive {
+  std::shared_ptr<RelayedTensors> tensors;  // Null if there are none.
+  // Places in the list of moments, in the order in which the relay must give them. Those without
+  // elements are not among them.
+  std::vector<std::int64_t> order;
+};
 
 // A part of a tensor that this rank saves, and its values in row-major order.
 struct TensorPart {
@@ -79,12 +94,17 @@ class Snapshot {
   // Adds a LibTorch archive of the optimizer. For Adam, AdamW, SGD, Adagrad and RMSprop, copy()
   // copies the tensors, and the archive is serialized when it is written. For all other classes,
   // including classes derived from these, the archive is serialized here.
-  // A tensor of the state that is in `wholes`, by its address, is replaced by the one there.
-  void add_optimizer(std::string file, torch::optim::Optimizer& optimizer,
-                     const WholeTensors& wholes = {});
+  // Tensors of the state that are in `left_out`, by their addresses, are not written. Those in
+  // `relayed` are not copied: their values are given while the file is written.
+  RelayedArchive add_optimizer(std::string file, torch::optim::Optimizer& optimizer,
+                               const LeftOut& left_out = {},
+                               const std::vector<RelayedMoment>& relayed = {});
   // Adds a LibTorch archive that `save` fills. It is serialized here.
   void add_archive(std::string file,
                    const std::function<void(torch::serialize::OutputArchive&)>& save);
+  // Adds a file that begins with `header` and has this size. The relay that is returned gives the
+  // rest while the file is written.
+  std::shared_ptr<ByteRelay> add_relayed(std::string file, std::string header, std::uint64_t size);
   // Adds a file that consists of `text`.
   void add_text(std::string file, std::string text);
 
@@ -103,7 +123,9 @@ class Snapshot {
     std::string file;
     torch::optim::Optimizer* optimizer;
     std::vector<torch::Tensor*> tensors;
-    std::vector<torch::Tensor> values;
+    std::vector<torch::Tensor> values;        // To be copied; undefined if nothing is.
+    std::vector<torch::Tensor> stand_ins;     // The tensors in place of those that are relayed.
+    std::shared_ptr<RelayedTensors> relayed;  // Null if none is.
   };
 
   struct Parts {

@@ -37,10 +37,10 @@ constexpr std::pair<Dtype, torch::ScalarType> kDtypes[] = {
 
 void add_state(const torch::nn::Module& module, const std::string& prefix, NamedTensors& state) {
   for (const auto& item : module.named_parameters(/*recurse=*/false)) {
-    if (item.value().defined()) state.emplace_back(prefix + item.key(), item.value().detach());
+    if (item.value().defined()) state.emplace_back(prefix + item.key(), item.value());
   }
   for (const auto& item : module.named_buffers(/*recurse=*/false)) {
-    if (item.value().defined()) state.emplace_back(prefix + item.key(), item.value().detach());
+    if (item.value().defined()) state.emplace_back(prefix + item.key(), item.value());
   }
   for (const auto& child : module.named_children()) {
     add_state(*child.value(), prefix + child.key() + ".", state);
@@ -69,9 +69,15 @@ torch::ScalarType type_of(Dtype dtype) {
       ->second;
 }
 
-NamedTensors state_of(const torch::nn::Module& module) {
+NamedTensors attached_state_of(const torch::nn::Module& module) {
   NamedTensors state;
   add_state(module, "", state);
+  return state;
+}
+
+NamedTensors state_of(const torch::nn::Module& module) {
+  NamedTensors state = attached_state_of(module);
+  for (auto& [name, tensor] : state) tensor = tensor.detach();
   return state;
 }
 

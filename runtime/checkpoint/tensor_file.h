@@ -24,6 +24,8 @@ torch::ScalarType type_of(weights::SafetensorsDtype dtype);
 
 // Returns a module's parameters and buffers, named and ordered as in a state_dict of Python.
 NamedTensors state_of(const torch::nn::Module& module);
+// Returns the same tensors with their graphs. No operator runs, which would gather a sharded one.
+NamedTensors attached_state_of(const torch::nn::Module& module);
 
 // Returns `tensors` without second names for the same tensor: of tied weights the first name is
 // kept. Two tensors are the same if they are the same view of the same memory. Different views of

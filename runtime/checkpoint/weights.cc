@@ -61,6 +61,10 @@ void remove_others(const std::vector<std::string>& names, const fs::path& folder
   sync_folder(folder);
 }
 
+[[noreturn]] void fail(const fs::path& folder, const fs::filesystem_error& error) {
+  throw CheckpointError(folder.string() + ": the model cannot be saved: " + error.what());
+}
+
 // A checkpoint has a model.safetensors too, with its checksum in the manifest: replacing it would
 // damage the checkpoint.
 void check_no_checkpoint(const fs::path& folder) {
@@ -98,34 +102,46 @@ std::vector<fs::path> weight_files(const fs::path& path) {
                              : ""));
 }
 
-void save_weights(const torch::nn::Module& module, const fs::path& folder,
-                  ByteSize max_shard_size) try {
+void begin_weights(const fs::path& folder) try {
   check_no_checkpoint(folder);
+  create_folders_durably(folder);
+} catch (const fs::filesystem_error& error) {
+  fail(folder, error);
+}
+
+void save_weights(const torch::nn::Module& module, const fs::path& folder,
+                  ByteSize max_shard_size) {
+  begin_weights(folder);
   const NamedTensors tensors = without_tied(state_of(module));
   std::vector<WeightSize> sizes;
   for (const auto& [name, tensor] : tensors) sizes.push_back({name, tensor.nbytes()});
-  const std::vector<WeightFile> files = split_into_files(sizes, max_shard_size);
+  save_weight_files(folder, sizes, split_into_files(sizes, max_shard_size),
+                    [&](const WeightFile& file, const fs::path& path) {
+                      NamedTensors shard;
+                      for (const std::size_t i : file.weights) shard.push_back(tensors[i]);
+                      write_durably(path, TensorFile(shard).parts());
+                    });
+}
 
-  create_folders_durably(folder);
+void save_weight_files(
+    const fs::path& folder, const std::vector<WeightSize>& sizes,
+    const std::vector<WeightFile>& files,
+    const std::function<void(const WeightFile& file, const fs::path& path)>& write) try {
   std::vector<std::string> written;
   PartialFiles partial;
-  const auto write = [&](const std::string& name, const std::vector<std::string_view>& parts) {
-    write_durably(partial.of(folder / name), parts);
+  const auto partial_of = [&](const std::string& name) {
     written.push_back(name);
+    return partial.of(folder / name);
   };
-  for (const WeightFile& file : files) {
-    NamedTensors shard;
-    for (const std::size_t i : file.weights) shard.push_back(tensors[i]);
-    write(file.name, TensorFile(shard).parts());
-  }
+  for (const WeightFile& file : files) write(file, partial_of(file.name));
   if (files.size() > 1) {
     const std::string index = index_json(sizes, files);
-    write(kIndexFile, {index});
+    write_durably(partial_of(kIndexFile), {index});
   }
   put_in_place(written, folder);
   remove_others(written, folder);
 } catch (const fs::filesystem_error& error) {
-  throw CheckpointError(folder.string() + ": the model cannot be saved: " + error.what());
+  fail(folder, error);
 }
 
 std::string old_name(const std::string& name) {

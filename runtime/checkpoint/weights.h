@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -20,6 +21,15 @@ namespace accel::runtime {
 // written, if the folder is a checkpoint of save_state().
 void save_weights(const torch::nn::Module& module, const std::filesystem::path& folder,
                   ByteSize max_shard_size);
+
+// Do the same in two steps. The first one creates a missing folder, or refuses one that is a
+// checkpoint. The second one saves weights of these sizes, which are split into these files;
+// `write` writes one file, durably, and is called for each in turn.
+void begin_weights(const std::filesystem::path& folder);
+void save_weight_files(
+    const std::filesystem::path& folder, const std::vector<WeightSize>& sizes,
+    const std::vector<WeightFile>& files,
+    const std::function<void(const WeightFile& file, const std::filesystem::path& path)>& write);
 
 // Returns the files that hold the weights at a path that a program gives: a file, an index, or a
 // folder with one of these. Throws CheckpointError if there are none.

@@ -53,6 +53,8 @@ class ShardedModel final : public ParallelStrategy {
     return !without_values_.contains(tensor.unsafeGetTensorImpl());
   }
   void note_values() { without_values_.clear(); }
+  // Throws std::logic_error if there are no values yet.
+  void expect_values() const;
   // Throws std::logic_error if a checkpoint would lack a part of the state: if there are no values
   // yet, or gradients that no_sync() keeps in this process.
   void expect_savable() const;
@@ -75,7 +77,6 @@ class ShardedModel final : public ParallelStrategy {
   void divide();
   void hook_gradients();
   void unhook_gradients();
-  void expect_values() const;
   void before_read(int unit, bool is_joint);
   void arrived(std::size_t unit, std::size_t parameter);
   void perform(const UnitActions& actions);

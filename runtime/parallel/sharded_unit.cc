@@ -355,24 +355,24 @@ void ShardedUnit::end_step() {
   for (Member& member : members_) member.parameter.tensor.set_data(member.whole);
 }
 
-std::vector<at::Tensor> ShardedUnit::wholes_of(const std::vector<at::Tensor>& pieces) const {
+// An all-gather would need equal parts, which the pieces of one tensor are not. Padded to the
+// largest piece, small tensors would travel as often as there are ranks.
+at::Tensor ShardedUnit::whole_of(std::size_t i, const at::Tensor& piece) const {
   const Unrecorded unrecorded;
-  std::vector<at::Tensor> wholes(members_.size());
-  for (std::size_t index = 0; index < buffers_.size(); ++index) {
-    const Buffer& buffer = buffers_[index];
-    const at::Tensor part = at::zeros_like(buffer.part);
-    for (std::size_t i = 0; i < members_.size(); ++i) {
-      if (members_[i].buffer != index || !pieces[i].defined()) continue;
-      piece_in(part, members_[i]).copy_(pieces[i].reshape({-1}));
-    }
-    const at::Tensor all = groups_.shard == nullptr ? part : groups_.shard->all_gather(part);
-    for (std::size_t i = 0; i < members_.size(); ++i) {
-      if (members_[i].buffer != index || !pieces[i].defined()) continue;
-      wholes[i] = part_of(all, buffer.layout.place(members_[i].place))
-                      .view(members_[i].parameter.tensor.sizes());
-    }
+  const Member& member = members_[i];
+  const FlatLayout& layout = buffers_[member.buffer].layout;
+  const at::Tensor& parameter = member.parameter.tensor;
+  const at::Tensor flat = piece.detach().reshape({-1});
+  if (groups_.shard == nullptr) return flat.view(parameter.sizes());
+  const at::Tensor whole = at::empty({parameter.numel()}, flat.options());
+  for (int part = 0; part < groups_.parts(); ++part) {
+    const ElementRange range = layout.piece(member.place, part);
+    if (range.size() == 0) continue;
+    const at::Tensor place = part_of(whole, range);
+    if (part == groups_.part()) place.copy_(flat);
+    groups_.shard->broadcast({place}, part);
   }
-  return wholes;
+  return whole.view(parameter.sizes());
 }
 
 }  // namespace accel::runtime

@@ -92,10 +92,10 @@ class ShardedUnit {
   // This rank's piece of parameter i, flattened, and which of its elements the piece has.
   at::Tensor piece(std::size_t i) const { return members_[i].piece; }
   ElementRange held(std::size_t i) const;
-  // Returns, by parameter, the whole tensors that have these pieces, of which pieces[i] is this
-  // rank's piece of a tensor that is shaped like parameter i. Undefined if pieces[i] is. The result
-  // may be views of one tensor. Collective: which pieces are defined is the same on all ranks.
-  std::vector<at::Tensor> wholes_of(const std::vector<at::Tensor>& pieces) const;
+  // Returns the whole tensor, shaped like parameter i, of which `piece` is this rank's piece. It
+  // may be the memory of the piece. Collective: one broadcast from each rank that holds elements of
+  // it.
+  at::Tensor whole_of(std::size_t i, const at::Tensor& piece) const;
 
  private:
   // A flat buffer: parameters of one dtype that are trained, or that are frozen.
