@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <fstream>
@@ -79,6 +81,41 @@ TEST_F(OutputPrunerTest, LinksAreDeletedAndNotFollowed) {
   pruner.PruneJobs({});
   AwaitCount(1);
   EXPECT_THAT(Children("elsewhere"), UnorderedElementsAre("data"));
+}
+
+// A user replaces a folder by a link after the pruner has listed it, and before it deletes.
+TEST_F(OutputPrunerTest, AFolderThatIsSwappedMeanwhileLeadsNowhere) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root has rights to give up";
+  char made[] = "/tmp/accel.XXXXXX";
+  ASSERT_NE(mkdtemp(made), nullptr);
+  const fs::path jobs = made;
+  ASSERT_EQ(chmod(made, 0711), 0);
+  for (const char* folder : {"a/gen_1/rank_0", "victim/rank_0"}) {
+    fs::create_directories(jobs / folder);
+    std::ofstream(jobs / folder / "file") << "x";
+  }
+  fs::permissions(jobs / "victim", fs::perms::owner_all);
+  for (const char* path : {"a", "a/gen_1", "a/gen_1/rank_0", "a/gen_1/rank_0/file"}) {
+    ASSERT_EQ(chown((jobs / path).c_str(), 61234, 61234), 0);
+  }
+  absl::Notification tried;
+  OutputPruner::Options options = Keep(0);
+  options.jobs_dir = jobs;
+  options.remove = [&](const fs::path& path, std::error_code* error) {
+    if (path.filename() == "file") {
+      fs::rename(jobs / "a/gen_1", jobs / "a/old");
+      fs::create_directory_symlink(jobs / "victim", jobs / "a/gen_1");
+    }
+    fs::remove(path, *error);
+    if (path.filename() == "file") tried.Notify();
+  };
+  {
+    OutputPruner pruner(options);
+    pruner.PruneJobs({common::JobId("victim")});
+    tried.WaitForNotification();
+  }
+  EXPECT_TRUE(fs::exists(jobs / "victim/rank_0/file"));
+  fs::remove_all(jobs);
 }
 
 // No call waits for a disk that hangs, and output that is written meanwhile is kept.
