@@ -3,8 +3,8 @@
 //
 // What the planner looks at is changed by four files: requests.h, observe.h and presence.h write
 // events from outside into it, and perform.h carries out the planner's actions. planner.cc notes
-// what it has counted, sessions.cc what it has sent. recover.h builds the state from what is stored.
-// Not thread-safe: CoordinatorLoop owns the state and is its only user.
+// what it has counted, sessions.cc what it has sent. recover.h builds the state from what is
+// stored. Not thread-safe: CoordinatorLoop owns the state and is its only user.
 #pragma once
 
 #include <cstdint>
@@ -45,10 +45,10 @@ struct Limits {
   // The next three are defaults of fields of JobSpec. A generation fails if its ranks have not all
   // started within start_deadline.
   absl::Duration start_deadline = absl::Seconds(60);
-  absl::Duration cancel_grace = absl::Seconds(30);  // After a cancel or the time limit.
+  absl::Duration cancel_grace = absl::Seconds(30);  // StopGrace() in grace.h.
   absl::Duration failure_grace = absl::Seconds(5);
   int max_unfinished_jobs = 10'000;  // See requests.h for what one user may have of it.
-  int max_finished_jobs = 1'000;  // The newest are kept.
+  int max_finished_jobs = 1'000;     // The newest are kept.
   // Maximum memory of all jobs with their generations. A submit beyond it is rejected. Finished
   // jobs are dropped, oldest first, while all jobs together take more than half of it.
   int64_t max_job_bytes = int64_t{512} << 20;

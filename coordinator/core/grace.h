@@ -7,10 +7,12 @@
 
 namespace accel::coordinator {
 
-// Returns the grace after a rank has failed.
+// Returns the grace after a rank has failed, and after the end of the other ranks. A lost node
+// leaves none to the ranks of other nodes: GraceAfter() in step.cc.
 absl::Duration FailureGrace(const Limits& limits, const v1::JobSpec& spec);
 
-// Returns the grace whenever the job is stopped for another reason.
+// Returns the grace if the job is stopped because a person or a rule wants it: a cancel, the time
+// limit, a drain, or growth.
 absl::Duration StopGrace(const Limits& limits, const v1::JobSpec& spec);
 
 }  // namespace accel::coordinator

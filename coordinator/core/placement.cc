@@ -10,9 +10,10 @@
 //
 // Two conditions go beyond a fit:
 //
-// * Preference. The preferred nodes should get the job, and the first by name machine rank 0. So
-//   the search lets the machine ranks choose in their own order, and largest first only if that
-//   fails. At the end it sorts the chosen nodes by name, if they still fit.
+// * Preference. The preferred nodes should get the job, and the first of them in the ledger's order
+//   machine rank 0. So the search lets the machine ranks choose in their own order, and largest
+//   first only if that fails. At the end it sorts the chosen nodes in the ledger's order, if they
+//   still fit.
 // * The store socket. It concerns machine rank 0 alone and breaks the nesting. In rare cases a fit
 //   is missed because a larger need has taken the only node with a spare socket. This does no harm:
 //   agents open another spare socket in a moment, and the job waits for that (Wait::kSocket).
@@ -26,7 +27,7 @@
 //
 //   in their own order    rank 0 takes a, rank 1 finds no node with 4        no fit
 //   largest need first    rank 1 takes a, rank 0 takes b, rank 2 takes c     b, a, c
-//   sorted by name        a, b, c puts b on rank 1, which needs 4            no fit, so b, a, c
+//   in the ledger's order a, b, c puts b on rank 1, which needs 4            no fit, so b, a, c
 // clang-format on
 #include "coordinator/core/placement.h"
 
@@ -95,7 +96,7 @@ class Request {
                        [&needs](int a, int b) { return needs[a] > needs[b]; });
       match = Deal(candidates, needs, order, fit);
     }
-    return match.has_value() ? InOrderOfNames(*std::move(match), needs, fit) : match;
+    return match.has_value() ? InOrderOfLedger(*std::move(match), needs, fit) : match;
   }
 
   // Explains why the job would not fit even if nothing else ran.
@@ -191,8 +192,8 @@ class Request {
     return (!peers && processes == 1) || FindSpareSocket(offer, peers) != nullptr;
   }
 
-  // Returns all nodes, sorted by preference. The sort is stable, so equal nodes remain sorted by
-  // name, as in the ledger.
+  // Returns all nodes, sorted by preference. The sort is stable, so equal nodes remain in the
+  // order of the ledger.
   Match ByPreference() const {
     Match nodes;
     for (const NodeOffer& offer : ledger_.offers()) nodes.push_back(&offer);
@@ -234,21 +235,20 @@ class Request {
     return match;
   }
 
-  // Returns the same nodes in the order of their names, except that the first of them that can be
-  // machine rank 0 comes first. Returns `match` unchanged if they do not fit in that order.
-  Match InOrderOfNames(Match match, const std::vector<int>& needs, Fit fit) const {
-    Match named = match;
-    // The pointers point into the ledger's vector, which is sorted by name. So their order is that
-    // of the names.
-    std::sort(named.begin(), named.end());
-    for (size_t first = 0; first < named.size(); ++first) {
-      if (!Fits(*named[first], 0, needs[0], fit)) continue;
-      std::rotate(named.begin(), named.begin() + static_cast<std::ptrdiff_t>(first),
-                  named.begin() + static_cast<std::ptrdiff_t>(first) + 1);
-      for (size_t rank = 1; rank < named.size(); ++rank) {
-        if (!Fits(*named[rank], static_cast<int>(rank), needs[rank], fit)) return match;
+  // Returns the same nodes in the ledger's order, except that the first of them that can be machine
+  // rank 0 comes first. Returns `match` unchanged if they do not fit in that order.
+  Match InOrderOfLedger(Match match, const std::vector<int>& needs, Fit fit) const {
+    Match sorted = match;
+    // The pointers point into the ledger's vector, so their order is the ledger's.
+    std::sort(sorted.begin(), sorted.end());
+    for (size_t first = 0; first < sorted.size(); ++first) {
+      if (!Fits(*sorted[first], 0, needs[0], fit)) continue;
+      std::rotate(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(first),
+                  sorted.begin() + static_cast<std::ptrdiff_t>(first) + 1);
+      for (size_t rank = 1; rank < sorted.size(); ++rank) {
+        if (!Fits(*sorted[rank], static_cast<int>(rank), needs[rank], fit)) return match;
       }
-      return named;
+      return sorted;
     }
     return match;
   }

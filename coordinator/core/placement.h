@@ -11,12 +11,12 @@
 //    up. A node without one can have any other machine rank.
 // 4. An elastic job gets as many nodes as there is room on, up to the number that it asks for.
 // 5. Nodes that recently could not start this job are taken last (docs/decisions/0024).
-// 6. Among the other nodes, a GPU job prefers the first by name, so that it fills one node after
-//    the other. A CPU job prefers the fewest ranks per CPU, then the first by name.
+// 6. Among the other nodes, a GPU job prefers the first in the ledger's order, so that it fills one
+//    node after the other. A CPU job prefers the fewest ranks per CPU, then the first.
 // 7. If the machine ranks need different numbers of processes and rule 6 leads to no fit, the
 //    largest need chooses first.
-// 8. The chosen nodes become machine ranks in the order of their names, if their GPUs and sockets
-//    allow it.
+// 8. The chosen nodes become machine ranks in the ledger's order (Ledger::offers()), if their GPUs
+//    and sockets allow it.
 // clang-format on
 //
 // placement.cc explains the search.
@@ -55,7 +55,8 @@ struct PlacementDecision {
 PlacementDecision Place(const v1::JobSpec& spec, v1::Devices devices,
                         const std::set<common::NodeId>& avoid, const Ledger& ledger);
 
-// Returns the nodes that have room now for one more machine rank of the job, sorted by name.
+// Returns the nodes that have room now for one more machine rank of the job, in the
+// ledger's order.
 std::vector<const NodeOffer*> FindRoom(const v1::JobSpec& spec, v1::Devices devices,
                                        const Ledger& ledger);
 
