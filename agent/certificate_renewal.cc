@@ -153,8 +153,9 @@ absl::Status CertificateRenewal::Renew() {
   return absl::OkStatus();
 }
 
-// Returns the identity of the files, which another process has written, or an earlier attempt
-// that seemed to fail. `why` is returned if it does not continue the one in memory.
+// Reads the identity that the files have now. Another process may have written it, or an earlier
+// renewal of this agent that reported a failure after it had written. Returns `why` if that
+// identity is neither the one in memory nor one that may replace it (security::Continues()).
 absl::StatusOr<security::ClientIdentity> CertificateRenewal::ReadChanged(
     const absl::Status& why) const {
   ACCEL_ASSIGN_OR_RETURN(security::ClientIdentity read, files_.Read());

@@ -124,9 +124,10 @@ class Inbox {
   absl::Status Request(ChangeEvent& event);
   absl::Status Request(QueryEvent& event);
 
-  // Adds the end of a request, which is never refused, because the coordinator would otherwise keep
-  // the request forever. The number is bounded: each accepted request has at most one end. Dropped
-  // if the inbox is closed.
+  // Adds an event that ends a request: a watch, a reading, a relay or a session is over. It is
+  // accepted even if the inbox is full, because the coordinator would otherwise keep the request
+  // forever. Each accepted request has at most one end, so their number is bounded. A closed inbox
+  // drops the event.
   void Post(ChangeEvent event);
   void Post(QueryEvent event);
   // Adds a report. It replaces a pending report of the same session. If there is no room for it, an

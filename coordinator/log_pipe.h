@@ -33,8 +33,8 @@ class LogPipe {
   // Maximum size of the output in one chunk.
   static constexpr size_t kMaxChunkBytes = 64 << 10;
 
-  // For the coordinator: adds the relays of the reading, once. The reading ends once all of them
-  // have finished. Until this call no relay can be opened and Pull() waits.
+  // For the coordinator, which calls it exactly once: names the relays of the reading. Before that,
+  // no relay can be opened, and Pull() waits. The reading ends when all relays have finished.
   void Expect(const std::vector<v1::LogReader>& relays);
   // For the coordinator: replaces a relay by one called `new_id`, which resumes after the chunks
   // that the client has pulled. Other chunks of the replaced relay are dropped and refused. Returns

@@ -27,8 +27,9 @@ class WorkerReports {
   // program that has closed the descriptor, and uses its number for something else.
   const std::string& variable() const { return variable_; }
 
-  // Reads all that the workers had sent when they ended. To be called before their last report is
-  // made, because the end of a process may be noticed before the messages that it sent earlier.
+  // Reads all that the workers sent before they ended. To be called before the agent is told that
+  // the generation has ended, because the shim may notice the end of a process before the messages
+  // that the process sent earlier.
   void ReadRest();
 
   // The number of checkpoints that the workers have reported.

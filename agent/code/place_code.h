@@ -50,8 +50,9 @@ using CodeMark = uint64_t;
 // Returns the mark if the job has its folder with a mark of this boot, else nullopt.
 std::optional<CodeMark> FindUnsyncedCode(const CodePlace& place);
 
-// Removes this mark, because all that was in the folder when it was found is on the disk. Best
-// effort: a mark that is left costs a copy after the next boot.
+// Removes the mark that FindUnsyncedCode() has returned. To be called once all that was in the
+// folder at that time is on the disk. Does nothing if the folder was placed again since, because
+// its mark is another one then. Best effort: a mark that is left costs a copy after the next boot.
 void MarkCodeSynced(const CodePlace& place, CodeMark mark);
 
 // Changes the mark so that it remains during this boot, because the disk has failed. Best effort.

@@ -28,8 +28,9 @@ absl::Status MakeJobFolder(const std::string& jobs_dir, const common::JobId& job
         absl::StrCat("The id of job ", job.value(), " is no name of a folder."));
   }
   const std::string path = logs::JobLogDir(jobs_dir, job.value());
-  // Another user's has no right for anybody until it is the user's, so that nothing takes it for
-  // root's meanwhile. An agent that is not root could not open such a folder itself.
+  // The folder of another user is root's until fchown() below. Its mode of 0 says that it is not
+  // finished (IsUnfinished()). The folder of the agent's own user has its rights from the start,
+  // because an agent that is not root could not open a folder of mode 0.
   const mode_t mode = user.uid == geteuid() ? 0700 : 0;
   if (mkdir(path.c_str(), mode) != 0 && errno != EEXIST) {
     return absl::ErrnoToStatus(errno, absl::StrCat("Cannot make the folder ", path));

@@ -3,9 +3,8 @@
 //   cluster_load ADDRESS PID AGENTS JOBS NODES SECONDS
 //
 // Connects AGENTS simulated agents, or none if there are real ones, whose jobs are cancelled in the
-// end. Submits JOBS jobs of NODES
-// nodes each, waits until all of them are RUNNING, and then does nothing for SECONDS. PID is the
-// coordinator's process. Prints, in one line:
+// end. Submits JOBS jobs of NODES nodes each, waits until all of them are RUNNING, and then does
+// nothing for SECONDS. PID is the coordinator's process. Prints, in one line:
 //
 //   the seconds from the first submit until every worker had started, and the coordinator's CPU
 //   seconds meanwhile; the cores that it used in the SECONDS that followed; and the bytes by which

@@ -101,10 +101,11 @@ class Communicator {
   // Blocks until all ranks have called it, whatever their GPUs have yet to do.
   void barrier();
 
-  // Returns a communicator of the ranks that pass the same `color`, in the order of their ranks, or
-  // null if no other rank does. Each makes its calls independently of this one and of the others.
-  // Its errors count the ranks of the group and list which ones these are. It must not outlive this
-  // communicator. Throws as join() does.
+  // Splits this world into groups. The ranks that pass the same `color` form one group and keep
+  // their order. Returns the communicator of this rank's group, or null if the group has only this
+  // rank. The calls of one communicator are independent of those of all others. In errors, the
+  // returned communicator counts ranks within the group, and lists which ranks of this world they
+  // are. It must be destroyed before this communicator. Throws as join() does.
   std::shared_ptr<Communicator> split(std::int64_t color);
 
   // Throws the error of a queued call that has failed. Call it after the host has read what a GPU

@@ -4,16 +4,16 @@
 // and all-reduces them in buckets while the backward pass runs. It is made for a fixed set
 // of parameters, because the module of Python's DistributedDataParallel must not change. A
 // C++ program has no wrapper that could forbid changes. It holds the module itself, and may
-// freeze layers, load weights, call to() or add parts at any time. So this class follows
-// the module (docs/decisions/0025):
+// freeze layers, load weights, call to() or add parts at any time. So DataParallel
+// follows the module (docs/decisions/0025):
 //
 // - Each backward pass begins with follow_changes(). ModelTensors compares the module with what it
 //   was (0.2 us per parameter), and if the set of trained parameters differs, the reducer is
 //   rebuilt. Nothing is communicated for that.
 // - What one rank notices, the others should notice as well, because a program changes its model on
 //   all ranks alike. compare_for_ remembers the reason, and agree_on_changes() then compares a
-//   description of the models, at the cost of one all-gather, before anything is reduced. A rank
-//   that has changed its model alone is in that all-gather while the others are in the first
+//   description of the models, at the cost of one all-gather, before anything is reduced. If
+//   only one rank has changed its model, it is in that all-gather while the others are in the first
 //   bucket. The communicator sees that the calls differ, and its error names the reason.
 // - In the common case, in which nothing has changed, none of this communicates.
 //
@@ -24,13 +24,15 @@
 // Four more cases go beyond DistributedDataParallel:
 //
 // - Two prepared models may have a parameter in common. Both reducers hook it; LossGraph decides
-//   which model a pass is of. Gradients cannot be views of two buckets, so such models copy them.
+//   which model a pass is of. A gradient can be a view of one bucket only, so such models copy
+//   them.
 // - A loss may depend on nothing of a model that was called, as with experts without a sample.
 //   zero_loss() gives a zero that depends on the model, so that this rank takes part in the pass.
 // - A rank without batches makes the passes of the others: shadow_backward() runs the same hooks
 //   with gradients of zero, so that whatever the reducer does in a pass is done here too.
 // - A pass may fail, by running out of memory for instance. cancel_backward() brings the reducer
-//   back; if a part of the gradients has left this rank, the next pass compares (kFailed).
+//   back. If a part of the gradients has left this rank, the next pass first compares the models,
+//   with the reason kFailed.
 //
 // Buffers follow rank 0's after each pass, and not before each forward pass as in Python, because
 // only backward() is collective: a rank may call the model as often as it likes.

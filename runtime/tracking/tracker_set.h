@@ -28,8 +28,8 @@ class TrackerSet {
   void log(const TrackedValues& values, std::optional<std::int64_t> step);
   void finish();
 
-  // Returns the tracker. Throws std::invalid_argument, which lists the existing names, if there is
-  // none; std::logic_error as log() does.
+  // Returns the tracker called `name`. Throws std::invalid_argument, which lists the names that
+  // exist, if no tracker has this name, and std::logic_error as log() does.
   Tracker& get(const std::string& name) const;
 
  private:

@@ -29,8 +29,8 @@ struct HostedShim {
   // Unset if it can have no other host, because it ends with this one.
   std::optional<ShimFolder> folder;
   ShimRecord record;
-  // The user whose process it is, if not this one's. Groups and home are known only to the host
-  // that has started it.
+  // The user as whom the shim runs. If unset, that of this process. Groups, home and shell are
+  // known only to the host that has started the shim.
   std::optional<process::Account> user;
   bool is_child = true;  // False if an earlier agent started it.
   common::UniqueFd pidfd;

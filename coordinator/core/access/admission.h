@@ -38,9 +38,13 @@ struct Newcomer {
 
 // Admits a newcomer who has a key: spends one use, adds the node, and issues a credential. The same
 // public key with the same token gets the same credential again, without a use, because the answer
-// may have been lost. UNAUTHENTICATED: the token is unknown, or the secret is wrong; both with the
-// same words. PERMISSION_DENIED: it has expired, is used up, or is for another kind or name.
-// ALREADY_EXISTS: the node's id or name belongs to another key pair. RESOURCE_EXHAUSTED.
+// may have been lost. Errors:
+//
+// * UNAUTHENTICATED: the token is unknown, or its secret is wrong; both with the same words.
+// * PERMISSION_DENIED: the token has expired, is used up, or is for another kind or name.
+// * INVALID_ARGUMENT: the node's id or name is none (security::CheckPrincipalName()).
+// * ALREADY_EXISTS: the node's id or name belongs to another key pair.
+// * RESOURCE_EXHAUSTED: there are too many members, or the member has too many credentials.
 absl::StatusOr<v1::Credential> Admit(const Newcomer& newcomer, absl::Time wall, MakeCredential make,
                                      AccessState* state, AccessChanges* changes);
 

@@ -247,8 +247,9 @@ class Planner {
     }
   }
 
-  // Appends the parameters of a unit below `module`: in version 1 a module's own before those of
-  // its children, and in version 2 after them.
+  // Appends those parameters of `unit` that belong to `module` or to a module below it. As in FSDP
+  // version 1 (ShardingOptions::version), a module's own parameters come before those of its
+  // children; as in version 2, they come after them.
   void append_parameters(std::size_t module, std::size_t unit,
                          const std::vector<std::vector<std::size_t>>& around,
                          std::vector<bool>& done) {
