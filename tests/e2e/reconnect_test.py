@@ -79,5 +79,9 @@ class Storm(cluster.ClusterTest):
         self.assertEqual(len(self.path("started").read_text().split()), self.AGENTS)
 
 
+class StormWithCertificates(Storm):
+    LISTEN = "127.0.0.1:0"
+
+
 if __name__ == "__main__":
     cluster.main()
