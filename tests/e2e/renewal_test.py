@@ -39,8 +39,14 @@ class Renewal(cluster.ClusterTest):
 
     def go_on_to(self, day):
         """Lets time pass. The agent and the user connect again with what they have then."""
+        before = self.connections()
         self.restart_coordinator(day)
         self.wait_for_nodes(1)
+        # The coordinator hears the agent before the agent hears the coordinator.
+        cluster.wait_until(lambda: self.connections() > before, 60, "the agent hears the coordinator")
+
+    def connections(self):
+        return self.log("n1").count("connected to the coordinator")
 
     def start_job(self):
         script = self.script(WORKER)
@@ -80,7 +86,7 @@ class Renewal(cluster.ClusterTest):
         cluster.wait_until(lambda: self.certificate() != first, 60, "the agent renews its certificate")
         cluster.wait_until(lambda: "renewed this node's certificate" in self.log("n1"), 60, "a line in the log")
         # The stream was not broken, and so the old certificate is valid.
-        self.assertEqual(self.log("n1").count("connected to the coordinator"), 5)
+        self.assertEqual(self.connections(), 5)
         self.assertEqual(self.states("node"), ["valid", "valid"])
         self.check_undisturbed(job, pid)
         # The next connection uses the new certificate, which ends the old one.
