@@ -8,6 +8,7 @@
 #include "common/log.h"
 #include "common/status_macros.h"
 #include "rendezvous/listen_socket.h"
+#include "rendezvous/peer_users.h"
 
 namespace accel::agent {
 namespace {
@@ -16,6 +17,16 @@ constexpr char kLoopback[] = "127.0.0.1";
 // Maximum number of ports that one search tries. A search takes a microsecond for each, in the
 // agent's loop, and the next one begins with another port.
 constexpr int kMaxTries = 256;
+
+// The stores are in shims, which have no log.
+void WarnIfUsersAreUnknown(const common::UniqueFd& listen_socket) {
+  const absl::Status why = rendezvous::PeerUsers::Make(listen_socket.get()).status();
+  if (why.ok()) return;
+  common::LogWarning(
+      "all users of this host can reach the rendezvous stores of jobs, because the "
+      "kernel does not say whose a connection is",
+      {{"why", why.ToString()}});
+}
 
 }  // namespace
 
@@ -26,6 +37,7 @@ StoreSockets::StoreSockets(const std::string& address, size_t size, common::Port
       next_id_(absl::Uniform<uint64_t>(absl::BitGen(), 1, uint64_t{1} << 62)) {
   if (address != kLoopback) addresses_.emplace_back(kLoopback);
   Refill();
+  if (!sockets_.empty()) WarnIfUsersAreUnknown(sockets_.begin()->second.fd);
 }
 
 std::vector<v1::StoreSocket> StoreSockets::List() const {

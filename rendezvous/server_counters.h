@@ -10,7 +10,8 @@ namespace accel::rendezvous {
 struct ServerCounters {
   std::atomic<uint64_t> accepted{0};
   std::atomic<uint64_t> closed{0};              // Accepted connections that are closed.
-  std::atomic<uint64_t> refused_peers{0};       // The address is not allowed.
+  std::atomic<uint64_t> refused_peers{0};       // The address or the user is not allowed.
+  std::atomic<uint64_t> gone_before_accept{0};  // Closed by the peer before its user was known.
   std::atomic<uint64_t> refused_over_limit{0};  // There were too many connections.
   // The bytes were not the protocol, exceeded a limit, or ended within a request.
   std::atomic<uint64_t> closed_bad_request{0};

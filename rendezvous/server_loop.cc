@@ -99,14 +99,23 @@ void ServerLoop::Accept() {
       return;
     }
     // A refused peer's socket is closed at the end of this block, without a byte sent or read.
-    if (!options_.peers.Allows(peer)) {
+    const PeerUsers::Verdict verdict = Judge(peer, socket.get());
+    if (verdict == PeerUsers::Verdict::kForeign) {
       Count(&counters_->refused_peers);
+    } else if (verdict == PeerUsers::Verdict::kGone) {
+      Count(&counters_->gone_before_accept);
     } else if (num_connections_ >= options_.max_connections) {
       Count(&counters_->refused_over_limit);
     } else {
       Admit(std::move(socket));
     }
   }
+}
+
+PeerUsers::Verdict ServerLoop::Judge(const sockaddr_storage& peer, int connection) {
+  if (!options_.peers.Allows(peer)) return PeerUsers::Verdict::kForeign;
+  if (!options_.users.has_value()) return PeerUsers::Verdict::kAdmitted;
+  return options_.users->Judge(peer, connection);
 }
 
 void ServerLoop::Admit(common::UniqueFd socket) {

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -15,6 +16,7 @@
 #include "rendezvous/core/session.h"
 #include "rendezvous/core/store_state.h"
 #include "rendezvous/peer_filter.h"
+#include "rendezvous/peer_users.h"
 #include "rendezvous/server_counters.h"
 
 namespace accel::rendezvous {
@@ -30,6 +32,7 @@ class ServerLoop {
     common::UniqueFd listen_socket;  // Must be listening and non-blocking.
     common::UniqueFd wake;           // Run() returns once this is readable.
     PeerFilter peers;
+    std::optional<PeerUsers> users;  // If unset, connections of all users are accepted.
     size_t memory_limit_bytes;
     size_t max_connections;
   };
@@ -66,6 +69,7 @@ class ServerLoop {
   int WaitMilliseconds() const;
   Connection* Find(int fd);
   void Accept();
+  PeerUsers::Verdict Judge(const sockaddr_storage& peer, int connection);
   void Admit(common::UniqueFd socket);
   void OnEvent(Connection* connection, uint32_t events);
   void Read(Connection* connection);
@@ -80,7 +84,7 @@ class ServerLoop {
   void ReadAgain();
   void Bury();
 
-  const Options options_;
+  Options options_;
   const WireLimits limits_;
   ServerCounters* const counters_;
   common::UniqueFd epoll_;

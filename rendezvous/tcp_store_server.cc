@@ -11,11 +11,13 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
 #include "rendezvous/peer_filter.h"
+#include "rendezvous/peer_users.h"
 #include "rendezvous/server_loop.h"
 
 namespace accel::rendezvous {
@@ -71,6 +73,7 @@ absl::StatusOr<std::unique_ptr<TcpStoreServer>> TcpStoreServer::Start(Options op
   common::UniqueFd loop_wake(fcntl(wake.get(), F_DUPFD_CLOEXEC, 0));
   if (!wake.valid() || !loop_wake.valid()) return absl::ErrnoToStatus(errno, "eventfd");
 
+  absl::StatusOr<PeerUsers> users = PeerUsers::Make(options.listen_socket.get());
   std::unique_ptr<TcpStoreServer> server(new TcpStoreServer());
   server->wake_ = std::move(wake);
   auto loop = std::make_unique<ServerLoop>(
@@ -78,6 +81,7 @@ absl::StatusOr<std::unique_ptr<TcpStoreServer>> TcpStoreServer::Start(Options op
           .listen_socket = std::move(options.listen_socket),
           .wake = std::move(loop_wake),
           .peers = std::move(peers),
+          .users = users.ok() ? std::make_optional(*std::move(users)) : std::nullopt,
           .memory_limit_bytes = options.memory_limit_bytes,
           .max_connections =
               options.max_connections > 0 ? options.max_connections : DefaultMaxConnections(),

@@ -20,8 +20,10 @@ class ServerLoop;
 
 // Serves from Start() to Stop() in a dedicated thread, so that nothing else in the process delays
 // it. Stop() discards the content. The protocol has no authentication: any client that may connect
-// can read and write everything (docs/decisions/0005). A client that breaks the protocol, exceeds a
-// limit or finds the store full loses its connection, which does not affect other clients.
+// can read and write everything (docs/decisions/0005). Clients on this host must be processes of
+// this process's user or of root, if the kernel tells (PeerUsers). A client that breaks the
+// protocol, exceeds a limit or finds the store full loses its connection, which does not affect
+// other clients.
 //
 // Start() and Stop() must be called from one thread. Any thread may read the counters.
 //

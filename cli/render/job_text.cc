@@ -117,7 +117,7 @@ std::string RenderGeneration(const v1::GenerationRecord& generation, absl::Time 
   if (generation.refused_peers() > 0) {
     absl::StrAppend(&text, "  its store refused ",
                     Plural(generation.refused_peers(), "connection", "connections"),
-                    " from addresses of no node of the job\n");
+                    " of hosts or users that have no part in the job\n");
   }
   if (!generation.has_cause()) return text;
   absl::StrAppend(&text, "  ", EscapeControls(common::DescribeFailure(generation.cause())), "\n");

@@ -94,7 +94,7 @@ generation 1: 4 ranks, ran 12 s, exit code 3
 
 generation 2: 1 rank, for 4 min 47 s
   node a  rank 0  GPUs 3
-  its store refused 2 connections from addresses of no node of the job
+  its store refused 2 connections of hosts or users that have no part in the job
 )");
 }
 

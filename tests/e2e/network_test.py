@@ -164,7 +164,7 @@ class Strangers(OnHosts):
         self.assertEqual(tried.out, "0\n", tried)  # The store has closed the connection.
         self.path("end").touch()
         cluster.wait_until(lambda: self.status(job)["phase"] == "FAILED", 60, "FAILED")
-        self.assertIn("its store refused 1 connection from addresses of no node of the job",
+        self.assertIn("its store refused 1 connection of hosts or users that have no part in the job",
                       self.accel("status", job, "--long").out)
 
 

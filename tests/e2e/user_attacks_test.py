@@ -1,5 +1,5 @@
-"""What a worker tries against its own shim, the agent, its control group and its log folder. Root's agent lives, and
-shows and deletes nothing of others."""
+"""What a worker tries against its own shim, the agent, its control group, its log folder, and the store of another job.
+Root's agent lives, and shows and deletes nothing of others."""
 
 import os
 import pathlib
@@ -76,6 +76,31 @@ class Shim(UserTest):
         self.assertEqual(self.shell("echo lives").text, "lives\n")
         self.assertTrue(cluster.is_alive(other_pid))
         self.cancel(other)
+
+
+# Asks a store for a key as TCPStore does, and prints what it answers.
+ASK = """
+import socket, struct, sys
+s = socket.create_connection(("127.0.0.1", int(sys.argv[1])), 20)
+s.settimeout(60)
+try:
+    s.sendall(struct.pack("=BI", 0, 0x3C85F7CE) + struct.pack("=BI", 13, 7))
+    print(len(s.recv(4)))
+except ConnectionError:
+    print(0)
+"""
+
+
+class Store(UserTest):
+    def test_another_user_cannot_use_the_store(self):
+        job, _, _ = self.hold("", ANN, "--processes_per_node", 2)
+        port = self.jobs(job)[0]["generations"][0]["master_port"]
+        answers = {user: self.submit("--runs_as", user, "--workdir", "/", "/usr/bin/python3", "-c", ASK, port).out.split()[0]
+                   for user in (ANN, BOB)}
+        self.assertEqual({user: self.accel("logs", of).out for user, of in answers.items()}, {ANN: "4\n", BOB: "0\n"})
+        self.cancel(job)
+        self.assertIn("its store refused 1 connection of hosts or users that have no part in the job",
+                      self.accel("status", job, "--long").out)
 
 
 class Group(UserTest):
