@@ -79,7 +79,10 @@ std::optional<v1::LogChunk> LogSource::Next() {
   while (true) {
     std::string piece(filter_ == nullptr ? kPieceBytes : kFilteredPieceBytes, '\0');
     const logs::LogReader::Piece read = reader_.Read(piece.data(), piece.size());
-    if (read.size == 0 && read.gap == 0) return std::nullopt;
+    if (read.size == 0 && read.gap == 0) {
+      if (!read.is_cut) return std::nullopt;
+      return Chunk(std::move(data), sent_);  // So that the sender can stop.
+    }
     piece.resize(read.size);
     if (filter_ == nullptr) {
       sent_ = read.offset;

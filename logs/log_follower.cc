@@ -114,7 +114,7 @@ std::vector<LogPiece> LogFollower::Take(size_t max_bytes) {
     LogPiece piece = {stream.rank, stream.stream, 0, 0, ""};
     piece.bytes.resize(std::min(kPieceBytes, max_bytes - taken));
     const LogReader::Piece read = stream.reader.Read(piece.bytes.data(), piece.bytes.size());
-    stream.may_have_more = read.size > 0;
+    stream.may_have_more = read.size > 0 || read.is_cut;
     if (read.size == 0 && read.gap == 0) continue;
     piece.gap = read.gap;
     piece.offset = read.offset;

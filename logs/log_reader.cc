@@ -11,6 +11,14 @@
 
 namespace accel::logs {
 
+namespace {
+
+// Maximum number of segments that one call passes. The folder is the job's user's, who may have put
+// any number there that are empty or cannot be opened.
+constexpr int kSegmentsPerRead = 1024;
+
+}  // namespace
+
 std::optional<int64_t> NextSegment(const std::vector<int64_t>& segments, int64_t current,
                                    int64_t offset) {
   const int64_t after = std::max(current, current < 0 ? offset : current);
@@ -39,14 +47,21 @@ bool LogReader::OpenSpilled() {
   return access(path.c_str(), F_OK) == 0 && Open(spill_dir_, offset_);
 }
 
-std::optional<int64_t> LogReader::Next() const {
+std::vector<int64_t> LogReader::List() const {
   std::vector<int64_t> segments = ListSegments(rank_dir_, stream_);
   if (!spill_dir_.empty()) {
     const std::vector<int64_t> spilled = ListSegments(spill_dir_, stream_);
     segments.insert(segments.end(), spilled.begin(), spilled.end());
     std::sort(segments.begin(), segments.end());
   }
-  return NextSegment(segments, file_offset_, offset_);
+  return segments;
+}
+
+std::optional<int64_t> LogReader::Next(std::vector<int64_t>* listed) const {
+  const auto next = NextSegment(*listed, file_offset_, offset_);
+  if (next.has_value()) return next;
+  *listed = List();
+  return NextSegment(*listed, file_offset_, offset_);
 }
 
 int64_t LogReader::ReadCurrent(char* buffer, size_t size) {
@@ -60,13 +75,18 @@ int64_t LogReader::ReadCurrent(char* buffer, size_t size) {
 
 LogReader::Piece LogReader::Read(char* buffer, size_t size) {
   Piece piece;
+  std::vector<int64_t> listed;
   int64_t done = ReadCurrent(buffer, size);
-  while (done == 0) {
+  for (int segments = 0; done == 0; ++segments) {
+    if (segments >= kSegmentsPerRead) {
+      piece.is_cut = true;
+      break;
+    }
     if (OpenSpilled()) {
       done = ReadCurrent(buffer, size);
       continue;
     }
-    const auto next = Next();
+    const auto next = Next(&listed);
     if (!next.has_value()) break;
     // The writer has finished a segment once a later one exists. It may have written more
     // to this segment after ReadCurrent() found its end and before the later one appeared,

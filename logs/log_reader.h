@@ -20,12 +20,14 @@ class LogReader {
   LogReader(std::string rank_dir, LogStream stream, int64_t offset = 0, std::string spill_dir = "");
 
   struct Piece {
-    int64_t gap = 0;     // Bytes that were dropped before this piece.
-    int64_t offset = 0;  // Position of the piece's first byte in the stream.
-    size_t size = 0;     // 0 if there is nothing more for now.
+    int64_t gap = 0;      // Bytes that were dropped before this piece.
+    int64_t offset = 0;   // Position of the piece's first byte in the stream.
+    size_t size = 0;      // 0 if there is nothing more for now, or if the reading was cut short.
+    bool is_cut = false;  // If true, there may be more now.
   };
 
-  // Reads at most `size` bytes into `buffer`. A file that cannot be read counts as a gap.
+  // Reads at most `size` bytes into `buffer`. A file that cannot be read counts as a gap. The time
+  // that it takes is bounded, whatever is in the folder.
   Piece Read(char* buffer, size_t size);
 
   int64_t offset() const { return offset_; }  // Position of the next byte.
@@ -36,7 +38,11 @@ class LogReader {
   // Opens the spilled segment that starts exactly at offset_, where the stream continues without a
   // gap. Returns false if there is none.
   bool OpenSpilled();
-  std::optional<int64_t> Next() const;
+  // Returns the names of all segments, ascending.
+  std::vector<int64_t> List() const;
+  // Returns the segment to read next, from a list that may be old. Lists the folder again if there
+  // is none in it.
+  std::optional<int64_t> Next(std::vector<int64_t>* listed) const;
 
   const std::string rank_dir_;
   const LogStream stream_;
