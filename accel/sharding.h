@@ -62,8 +62,9 @@ struct ShardingOptions {
   // Ranks of a shard group in the two hybrid strategies; a divisor of the number of processes.
   // If 0, the processes of one host are a group.
   int shard_size = 0;
-  // If true, shards and optimizer state are in the memory of the CPU. That is so on CPUs anyway; on
-  // a GPU prepare() throws std::invalid_argument, because it is not supported yet.
+  // If true, this rank's part of the parameters, of the gradients and of the optimizer's state is
+  // in the CPU's memory, where the optimizer steps. In a step and between passes, gradients are on
+  // the CPU then. No effect without a GPU.
   bool offload_params = false;
 
   WrapPolicy auto_wrap_policy = WrapPolicy::kNoWrap;

@@ -1,7 +1,6 @@
 // A world with GPUs, without a GPU: the ranks use a fake device and a fake NCCL.
 #include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
-#include <ATen/ops/from_blob.h>
 #include <ATen/ops/full.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,14 +13,12 @@
 #include <fstream>
 #include <string>
 #include <thread>
-#include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <vector>
 
 #include "accel/errors.h"
 #include "runtime/comm/communicator.h"
-#include "runtime/comm/gloo_backend.h"
-#include "runtime/process/read_environment.h"
 #include "runtime/testing/fake_device.h"
+#include "runtime/testing/fake_nccl.h"
 #include "runtime/testing/ranks.h"
 
 namespace accel::runtime {
@@ -31,50 +28,6 @@ using std::chrono::milliseconds;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-constexpr milliseconds kTimeout = std::chrono::minutes(30);
-
-// Queues calls on the fake device. It computes them at once, over Gloo, unless the device is stuck:
-// then a call has no effect, as if its kernel waited for a peer that never comes.
-class FakeNccl final : public c10d::Backend {
- public:
-  FakeNccl(const c10::intrusive_ptr<c10d::Store>& store, const Environment& environment)
-      : Backend(environment.rank, environment.world_size),
-        gloo_(make_gloo_backend(c10::make_intrusive<c10d::PrefixStore>("fake_nccl", store),
-                                environment, kTimeout)) {}
-
-  c10::intrusive_ptr<c10d::Work> _allgather_base(at::Tensor& output, at::Tensor& input,
-                                                 const c10d::AllgatherOptions& options) override {
-    if (fake_device_is_stuck()) return c10::make_intrusive<Queued>();
-    at::Tensor to = on_host(output), from = on_host(input);
-    gloo_->_allgather_base(to, from, options)->wait();
-    return c10::make_intrusive<Queued>();
-  }
-
-  void eagerConnectSingleDevice(at::Device) override {}
-  c10d::ErrorType getError() override { return c10d::ErrorType::SUCCESS; }
-  void abort() override { set_fake_device_stuck(false); }  // The kernels end.
-  void shutdown() override {}
-
- private:
-  struct Queued : c10d::Work {
-    bool wait(milliseconds) override { return true; }
-  };
-  static at::Tensor on_host(const at::Tensor& tensor) {
-    return at::from_blob(tensor.data_ptr(), tensor.sizes(),
-                         at::TensorOptions(tensor.scalar_type()));
-  }
-
-  const c10::intrusive_ptr<c10d::Backend> gloo_;
-};
-
-std::shared_ptr<Communicator> join(milliseconds timeout = kTimeout) {
-  use_fake_device();
-  return Communicator::join(read_environment(), kFakeDevice, timeout,
-                            [](const auto& store, const Environment& environment, milliseconds) {
-                              return c10::make_intrusive<FakeNccl>(store, environment);
-                            });
-}
 
 std::vector<std::int64_t> values(const at::Tensor& tensor) {
   const at::Tensor here = tensor.cpu();
@@ -102,7 +55,7 @@ std::string error_of_queued_call(Communicator& world) {
 
 TEST(GpuWorldTest, TensorsOfHostAndGpuAreExchangedWhereTheyAre) {
   on_ranks(2, [] {
-    const auto world = join();
+    const auto world = join_fake_gpus();
     const std::int64_t rank = world->rank();
     const at::Tensor on_device = world->all_gather(two_on_device(10 * rank));
     EXPECT_EQ(on_device.device(), kFakeDevice);
@@ -117,7 +70,7 @@ TEST(GpuWorldTest, TensorsOfHostAndGpuAreExchangedWhereTheyAre) {
 // None of these calls would return if it were queued behind the call that does not end.
 TEST(GpuWorldTest, HostsDecideWhileTheGpuIsBusy) {
   on_ranks(2, [] {
-    const auto world = join();
+    const auto world = join_fake_gpus();
     const std::int64_t rank = world->rank();
     set_fake_device_stuck(true);
     world->all_gather(two_on_device(rank));
@@ -137,7 +90,7 @@ TEST(GpuWorldTest, HostsDecideWhileTheGpuIsBusy) {
 TEST(GpuWorldTest, ACallThatOneRankDoesNotReachIsTheErrorOfTheNextCalls) {
   const std::string done = testing::TempDir() + "/done";
   on_ranks(2, [&] {
-    const auto world = join(std::chrono::seconds(2));
+    const auto world = join_fake_gpus(std::chrono::seconds(2));
     if (world->rank() == 1) {
       while (!std::filesystem::exists(done)) std::this_thread::sleep_for(milliseconds(5));
       std::_Exit(0);
@@ -174,7 +127,7 @@ void wait_for_a_peer_that_dies(Communicator& world) {
 TEST(GpuWorldTest, APeerThatDiesIsNamedLongBeforeTheTimeout) {
   on_ranks(2,
            [] {
-             const auto world = join();
+             const auto world = join_fake_gpus();
              wait_for_a_peer_that_dies(*world);
              const auto begin = std::chrono::steady_clock::now();
              EXPECT_THAT(error_of_queued_call(*world),
@@ -189,7 +142,7 @@ TEST(GpuWorldTest, AProgramThatNeverSeesTheErrorDoesNotSucceed) {
   on_ranks(2,
            [] {
              {
-               const auto world = join();
+               const auto world = join_fake_gpus();
                wait_for_a_peer_that_dies(*world);
                while (fake_device_is_stuck())
                  std::this_thread::yield();  // As a read of the result.

@@ -11,17 +11,10 @@
 
 namespace accel::runtime {
 
-void expect_supported(const torch::nn::Module& module, const ShardingOptions& options) {
-  const auto is_elsewhere = [](const at::Tensor& tensor) { return !tensor.is_cpu(); };
-  const std::pair<bool, const char*> unsupported[] = {
-      {options.offload_params && std::ranges::any_of(module.parameters(), is_elsewhere),
-       "offload_params on a GPU"},
-      {options.activation_checkpointing_offload, "activation_checkpointing_offload"}};
-  for (const auto& [is_set, name] : unsupported) {
-    if (!is_set) continue;
-    throw std::invalid_argument(std::string("sharding.") + name +
-                                " is not supported yet: leave it unset");
-  }
+void expect_supported(const ShardingOptions& options) {
+  if (!options.activation_checkpointing_offload) return;
+  throw std::invalid_argument(
+      "sharding.activation_checkpointing_offload is not supported yet: leave it unset");
 }
 
 std::shared_ptr<ParallelStrategy> make_sharded(std::shared_ptr<torch::nn::Module> module,

@@ -3,6 +3,7 @@
 #include <cstdint>
 
 namespace accel::runtime {
+namespace {
 
 ReportedUnit reported(const ShardedUnit& unit) {
   ReportedUnit to{.name = unit.name()};
@@ -29,6 +30,24 @@ ReportedUnit reported(const std::vector<UnitParameter>& parameters) {
     to.trainable_bytes += bytes;
   }
   return to;
+}
+
+}  // namespace
+
+ShardingOutline outline_of(const ShardingOptions& options, const ShardingGroups& groups,
+                           const std::vector<std::unique_ptr<ShardedUnit>>& units,
+                           const std::vector<UnitParameter>& ignored) {
+  ShardingOutline outline{.units = {},
+                          .strategy = options.strategy,
+                          .shard_ranks = groups.parts(),
+                          .replicas = groups.world->size() / groups.parts(),
+                          .ignored = reported(ignored),
+                          .prefetches = options.forward_prefetch ||
+                                        options.backward_prefetch != BackwardPrefetch::kNone,
+                          .offloads = options.offload_params};
+  for (const auto& unit : units) outline.units.push_back(reported(*unit));
+  if (!outline.units.empty()) outline.units.front().name = "";
+  return outline;
 }
 
 }  // namespace accel::runtime

@@ -114,8 +114,9 @@ void ShardedModel::divide() {
     listeners_.push_back(std::make_unique<Listener>(*this, static_cast<int>(units_.size())));
     hooked_.emplace_back(unit.parameters.size());
     has_gradient_.emplace_back(unit.parameters.size());
-    units_.push_back(std::make_unique<ShardedUnit>(unit.name, std::move(unit.parameters), groups_,
-                                                   listeners_.back().get(), options_.gather_dtype));
+    units_.push_back(std::make_unique<ShardedUnit>(
+        unit.name, std::move(unit.parameters), groups_, listeners_.back().get(),
+        UnitOptions{options_.gather_dtype, options_.offload_params}));
   }
   without_values_.merge(give_whole_values(tensors_of(ignored), *groups_.world));
   has_gradient_.emplace_back(ignored.size());
@@ -351,17 +352,9 @@ void ShardedModel::drop_kept_gradients(const std::set<const void*>& parameters) 
 }
 
 std::string ShardedModel::sharding_report() const {
-  ShardingOutline outline{.units = {},
-                          .strategy = options_.strategy,
-                          .shard_ranks = groups_.parts(),
-                          .replicas = groups_.world->size() / groups_.parts(),
-                          .ignored = reported(ignored_.all()),
-                          .prefetches = options_.forward_prefetch ||
-                                        options_.backward_prefetch != BackwardPrefetch::kNone};
+  ShardingOutline outline = outline_of(options_, groups_, units_, ignored_.all());
   for (std::size_t i = 0; i < units_.size(); ++i) {
-    ReportedUnit& unit = outline.units.emplace_back(reported(*units_[i]));
-    if (i == 0) unit.name = "";
-    unit.reshard_after_forward = schedule_->reshards(static_cast<int>(i));
+    outline.units[i].reshard_after_forward = schedule_->reshards(static_cast<int>(i));
   }
   return sharding_text(outline);
 }

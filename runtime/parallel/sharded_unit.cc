@@ -42,12 +42,14 @@ at::Tensor part_of(const at::Tensor& flat, const ElementRange& range) {
 
 ShardedUnit::ShardedUnit(std::string name, std::vector<UnitParameter> parameters,
                          const ShardingGroups& groups, ReadListener* listener,
-                         GatherDtype gather_dtype)
+                         const UnitOptions& options)
     : name_(std::move(name)),
       gather_call_("gather " + name_),
       reduce_call_("reduce " + name_),
       groups_(groups),
-      gather_dtype_(gather_dtype) {
+      gather_dtype_(options.gather_dtype),
+      memory_(parameters.empty() ? at::kCPU : parameters.front().tensor.device(),
+              options.offloads_parts) {
   const Unrecorded unrecorded;
   for (UnitParameter& parameter : parameters) {
     members_.push_back({.parameter = std::move(parameter)});
@@ -68,14 +70,14 @@ ShardedUnit::ShardedUnit(std::string name, std::vector<UnitParameter> parameters
     resize(buffer.whole, 0);
     listen_to_reads(buffer.whole, listener);
   }
-  for (Member& member : members_) member.parameter.tensor.set_data(member.whole);
+  for (Member& member : members_) become(member.parameter.tensor, member.whole);
 }
 
 ShardedUnit::~ShardedUnit() {
   free();
   for (const Buffer& buffer : buffers_) listen_to_reads(buffer.whole, nullptr);
   const Unrecorded unrecorded;
-  for (Member& member : members_) member.parameter.tensor.set_data(member.piece);
+  for (Member& member : members_) become(member.parameter.tensor, member.piece);
 }
 
 // Frozen parameters get a separate buffer, because they need no gradients.
@@ -91,7 +93,7 @@ void ShardedUnit::lay_out() {
     const FlatLayout layout(list, groups_.parts());
     const auto options = members_.front().parameter.tensor.options().dtype(kind.first);
     buffers_.push_back({.layout = layout,
-                        .part = at::zeros({layout.part_size()}, options.requires_grad(false)),
+                        .part = memory_.zeros(layout.part_size(), kind.first),
                         .whole = at::empty({layout.size()}, options.requires_grad(false))});
   }
   for (Member& member : members_) {
@@ -116,29 +118,32 @@ bool ShardedUnit::is_rounded(const Buffer& buffer) const {
   return gather_dtype_ == GatherDtype::kBfloat16 && buffer.part.scalar_type() == at::kFloat;
 }
 
+at::Tensor ShardedUnit::sent(const Buffer& buffer, bool rounds) {
+  const at::Tensor part = memory_.on_device(buffer.part);
+  return rounds ? part.to(at::kBFloat16) : part;
+}
+
 void ShardedUnit::begin_gather() {
   if (is_gathered_ || !begun_.empty()) return;
   const Unrecorded unrecorded;
   for (Buffer& buffer : buffers_) {
     resize(buffer.whole, bytes_of(buffer.whole));
     const bool rounds = is_rounded(buffer);
-    const at::Tensor part = rounds ? buffer.part.to(at::kBFloat16) : buffer.part;
+    const at::Tensor part = sent(buffer, rounds);
     if (groups_.shard == nullptr) {
       buffer.whole.copy_(part);
       continue;
     }
     const at::Tensor whole = buffer.whole;
     const at::Tensor all = rounds ? at::empty(whole.sizes(), part.options()) : whole;
-    auto wait = groups_.shard->begin_all_gather_into(all, part, gather_call_.c_str());
-    if (rounds) {
-      wait = [wait, part, all, whole] {
-        wait();
-        if (whole.storage().nbytes() == 0) return;  // free() waits, and needs no values.
-        const Unrecorded too;
-        whole.copy_(all);
-      };
-    }
-    begun_.push_back(std::move(wait));
+    const auto wait = groups_.shard->begin_all_gather_into(all, part, gather_call_.c_str());
+    begun_.push_back([wait, part, all, whole, rounds] {
+      wait();
+      // free() waits too, and needs no values.
+      if (!rounds || whole.storage().nbytes() == 0) return;
+      const Unrecorded too;
+      whole.copy_(all);
+    });
   }
 }
 
@@ -147,7 +152,7 @@ void ShardedUnit::gather_at_once(bool is_exact) {
   for (Buffer& buffer : buffers_) {
     resize(buffer.whole, bytes_of(buffer.whole));
     const bool rounds = !is_exact && is_rounded(buffer);
-    const at::Tensor part = rounds ? buffer.part.to(at::kBFloat16) : buffer.part;
+    const at::Tensor part = sent(buffer, rounds);
     if (groups_.shard == nullptr) {
       buffer.whole.copy_(part);
       continue;
@@ -194,7 +199,7 @@ void ShardedUnit::add_gradient(std::size_t i) {
   at::Tensor& gradient = member.parameter.tensor.mutable_grad();
   if (!gradient.defined()) return;
   if (!buffer.gradients.defined()) {
-    buffer.gradients = at::empty({buffer.layout.size()}, buffer.part.options());
+    buffer.gradients = at::empty({buffer.layout.size()}, buffer.whole.options());
   }
   const at::Tensor place =
       part_of(buffer.gradients, buffer.layout.place(member.place)).view(gradient.sizes());
@@ -238,7 +243,7 @@ bool ShardedUnit::is_trained(std::size_t index) const {
 
 void ShardedUnit::reduce(Buffer& buffer, std::size_t index) {
   if (!buffer.gradients.defined()) {
-    buffer.gradients = at::empty({buffer.layout.size()}, buffer.part.options());
+    buffer.gradients = at::empty({buffer.layout.size()}, buffer.whole.options());
   }
   for (Member& member : members_) {
     if (member.buffer != index || std::exchange(member.is_added, false)) continue;
@@ -249,13 +254,15 @@ void ShardedUnit::reduce(Buffer& buffer, std::size_t index) {
   if (groups_.shard == nullptr) {
     mean = std::move(buffer.gradients);
   } else {
-    mean = at::empty_like(buffer.part);
+    mean = at::empty({buffer.layout.part_size()}, buffer.whole.options());
     groups_.shard->reduce_scatter_sum(mean, buffer.gradients, reduce_call_.c_str());
   }
   buffer.gradients = at::Tensor();
   if (groups_.replicate != nullptr) groups_.replicate->all_reduce_sum(mean);
   mean.mul_(1.0 / groups_.world->size());
+  mean = memory_.part_of(mean);
   if (buffer.mean.defined()) {
+    memory_.wait();
     buffer.mean.add_(mean);
   } else {
     buffer.mean = std::move(mean);
@@ -292,7 +299,7 @@ void ShardedUnit::take_means() {
     Buffer& buffer = buffers_[member.buffer];
     if (!member.had_mean || buffer.mean.defined()) continue;
     buffer.mean = gradient.storage().nbytes() == bytes_of(buffer.part)
-                      ? at::empty({0}, buffer.part.options()).set_(gradient.storage())
+                      ? gradient.variable_data().as_strided(buffer.part.sizes(), {1}, 0)
                       : at::zeros_like(buffer.part);
   }
   for (Member& member : members_) {
@@ -310,6 +317,7 @@ void ShardedUnit::take_means() {
 }
 
 void ShardedUnit::give_means(const std::vector<bool>& has_mean) {
+  memory_.wait();
   const Unrecorded unrecorded;
   for (std::size_t i = 0; i < members_.size(); ++i) {
     Member& member = members_[i];
@@ -328,31 +336,38 @@ void ShardedUnit::begin_whole() {
   const Unrecorded unrecorded;
   for (Member& member : members_) {
     const Buffer& buffer = buffers_[member.buffer];
-    member.parameter.tensor.set_data(part_of(buffer.whole, buffer.layout.place(member.place))
-                                         .view(member.parameter.tensor.sizes()));
+    become(member.parameter.tensor, part_of(buffer.whole, buffer.layout.place(member.place))
+                                        .view(member.parameter.tensor.sizes()));
   }
 }
 
 void ShardedUnit::end_whole(bool is_written) {
+  memory_.wait();
   const Unrecorded unrecorded;
   for (std::size_t i = 0; i < members_.size(); ++i) {
     Member& member = members_[i];
     if (is_written) {
       member.piece.copy_(part_of(member.parameter.tensor.detach().reshape({-1}), held(i)));
     }
-    member.parameter.tensor.set_data(member.whole);
+    become(member.parameter.tensor, member.whole);
   }
   free();
 }
 
+at::Tensor ShardedUnit::piece(std::size_t i) const {
+  memory_.wait();
+  return members_[i].piece;
+}
+
 void ShardedUnit::begin_step() {
+  memory_.wait();
   const Unrecorded unrecorded;
-  for (Member& member : members_) member.parameter.tensor.set_data(member.piece);
+  for (Member& member : members_) become(member.parameter.tensor, member.piece);
 }
 
 void ShardedUnit::end_step() {
   const Unrecorded unrecorded;
-  for (Member& member : members_) member.parameter.tensor.set_data(member.whole);
+  for (Member& member : members_) become(member.parameter.tensor, member.whole);
 }
 
 // An all-gather would need equal parts, which the pieces of one tensor are not. Padded to the

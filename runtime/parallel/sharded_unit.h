@@ -12,6 +12,7 @@
 #include "runtime/comm/communicator.h"
 #include "runtime/core/sharding/flat_layout.h"
 #include "runtime/parallel/parameter_reads.h"
+#include "runtime/parallel/part_memory.h"
 
 namespace accel::runtime {
 
@@ -22,6 +23,11 @@ struct ShardingGroups {
 
   int parts() const { return shard == nullptr ? 1 : shard->size(); }
   int part() const { return shard == nullptr ? 0 : shard->rank(); }
+};
+
+struct UnitOptions {
+  GatherDtype gather_dtype = GatherDtype::kOwn;
+  bool offloads_parts = false;  // Parts are in the host's memory, and the optimizer steps there.
 };
 
 // A parameter of a unit, with the first of its names in the model.
@@ -40,7 +46,7 @@ class ShardedUnit {
   // for errors. Reads of the parameters are reported to `listener`, which must outlive this object.
   // Not collective.
   ShardedUnit(std::string name, std::vector<UnitParameter> parameters, const ShardingGroups& groups,
-              ReadListener* listener, GatherDtype gather_dtype);
+              ReadListener* listener, const UnitOptions& options);
   // Gives the parameters their part as plain memory.
   ~ShardedUnit();
   ShardedUnit(const ShardedUnit&) = delete;
@@ -85,12 +91,14 @@ class ShardedUnit {
   void begin_whole();
   void end_whole(bool is_written);
 
-  // Gives the parameters their pieces as plain memory, for an optimizer, and takes them back.
+  // Gives the parameters their pieces as plain memory, for an optimizer, and takes them back. On a
+  // GPU whose parts are offloaded, the parameters are on the CPU in between.
   void begin_step();
   void end_step();
 
-  // This rank's piece of parameter i, flattened, and which of its elements the piece has.
-  at::Tensor piece(std::size_t i) const { return members_[i].piece; }
+  // This rank's piece of parameter i, flattened, and which of its elements the piece has. The first
+  // waits until the piece may be written to.
+  at::Tensor piece(std::size_t i) const;
   ElementRange held(std::size_t i) const;
   // Returns the whole tensor, shaped like parameter i, of which `piece` is this rank's piece. It
   // may be the memory of the piece. Collective: one broadcast from each rank that holds elements of
@@ -121,11 +129,14 @@ class ShardedUnit {
   bool is_trained(std::size_t index) const;
   void reduce(Buffer& buffer, std::size_t index);
   bool is_rounded(const Buffer& buffer) const;
+  // Returns this rank's part as it is sent to the others.
+  at::Tensor sent(const Buffer& buffer, bool rounds);
   void gather_at_once(bool is_exact);
 
   const std::string name_, gather_call_, reduce_call_;
   const ShardingGroups groups_;
   const GatherDtype gather_dtype_;
+  PartMemory memory_;
   std::vector<Member> members_;
   std::vector<Buffer> buffers_;
   std::vector<std::function<void()>> begun_;  // Each waits for a gather that has begun.

@@ -33,11 +33,6 @@ void make_on_meta(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
   op.redispatchBoxed(keys & c10::DispatchKeySet(c10::DispatchKeySet::FULL_AFTER, kKey), stack);
 }
 
-// Makes `tensor` the same as `values`, without its graph.
-void become(const at::Tensor& tensor, const at::Tensor& values) {
-  tensor.unsafeGetTensorImpl()->shallow_copy_from(values.getIntrusivePtr());
-}
-
 at::Tensor unknown_values(const at::Tensor& like, c10::Device device) {
   const at::NoGradGuard no_graph;
   at::Tensor values = at::empty(like.sizes(), like.options().device(device).requires_grad(false));
@@ -90,6 +85,10 @@ void give_device(torch::nn::Module& module, c10::Device device) {
   for (const at::Tensor& tensor : module.buffers()) {
     if (tensor.defined() && tensor.is_meta()) become(tensor, without_bytes(tensor, device));
   }
+}
+
+void become(const at::Tensor& tensor, const at::Tensor& values) {
+  tensor.unsafeGetTensorImpl()->shallow_copy_from(values.getIntrusivePtr());
 }
 
 bool has_memory(const at::Tensor& tensor) {

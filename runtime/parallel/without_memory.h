@@ -32,6 +32,9 @@ void give_device(torch::nn::Module& module, c10::Device device);
 // Returns true unless the tensor has elements and no memory for them.
 bool has_memory(const at::Tensor& tensor);
 
+// Makes `tensor` the same as `values`, without its graph. It remains the same object.
+void become(const at::Tensor& tensor, const at::Tensor& values);
+
 // Gives a tensor of give_device() its memory, with the numbers of give_memory().
 void allocate(const at::Tensor& tensor);
 

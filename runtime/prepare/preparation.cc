@@ -52,7 +52,7 @@ std::shared_ptr<ParallelStrategy> Preparation::parallelize(
   }
   // Also what has been built with memory beside that.
   if (options.device_placement.value_or(options_.device_placement)) module->to(process_->device);
-  if (options_.sharding) expect_supported(*module, *options_.sharding);
+  if (options_.sharding) expect_supported(*options_.sharding);
   run_.add_model(module);
   if (!processes_.use_distributed() || options.evaluation_mode) return nullptr;
   auto strategy = process_->models.find(*module);

@@ -5,6 +5,7 @@
 #include <ATen/detail/PrivateUse1HooksInterface.h>
 #include <ATen/native/CPUFallback.h>
 #include <ATen/ops/as_strided_native.h>
+#include <ATen/ops/from_blob.h>
 #include <ATen/ops/view_native.h>
 #include <c10/core/DeviceGuard.h>
 #include <c10/core/DeviceType.h>
@@ -125,14 +126,29 @@ at::Tensor empty_strided(at::IntArrayRef sizes, at::IntArrayRef strides,
                                            dtype.value_or(at::kFloat));
 }
 
+// Returns the same memory as a tensor of the host.
+at::Tensor on_host(const at::Tensor& tensor) {
+  if (tensor.is_cpu()) return tensor.detach();
+  return at::from_blob(tensor.data_ptr(), tensor.sizes(), tensor.strides(),
+                       at::TensorOptions(tensor.scalar_type()));
+}
+
 at::Tensor copy_from(const at::Tensor& from, const at::Tensor& to, bool non_blocking) {
-  std::memcpy(to.mutable_data_ptr(), from.const_data_ptr(), from.nbytes());
+  on_host(to).copy_(on_host(from));
   if (from.is_cpu()) {
     note(std::string(non_blocking ? "copy" : "blocking copy") +
              (pinned_memory.has_allocated(from.const_data_ptr()) ? " of pinned memory" : ""),
          current_stream);
   }
   return to;
+}
+
+at::Tensor copy_from_and_resize(const at::Tensor& from, const at::Tensor& to) {
+  if (to.sizes() != from.sizes()) {
+    const at::Tensor resized = at::empty(from.sizes(), to.options());
+    to.unsafeGetTensorImpl()->shallow_copy_from(resized.getIntrusivePtr());
+  }
+  return copy_from(from, to, /*non_blocking=*/false);
 }
 
 at::Tensor view(const at::Tensor& tensor, c10::SymIntArrayRef sizes) {
@@ -154,6 +170,7 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
   library.impl("empty.memory_format", empty);
   library.impl("empty_strided", empty_strided);
   library.impl("_copy_from", copy_from);
+  library.impl("_copy_from_and_resize", copy_from_and_resize);
   library.impl("view", view);
   library.impl("as_strided", as_strided);
 }

@@ -158,7 +158,8 @@ std::string sharding_text(const ShardingOutline& outline) {
           std::to_string(elements) + " parameters, " + std::to_string(trainable) + " trainable\n";
   text += "each rank holds " + with_unit(bytes.parameters) + " of parameters and " +
           with_unit(bytes.gradients) + " of gradients; the two moments of AdamW take " +
-          with_unit(2 * bytes.gradients) + "\n";
+          with_unit(2 * bytes.gradients) + (outline.offloads ? ", all in the CPU's memory" : "") +
+          "\n";
   const bool copies = std::ranges::any_of(
       outline.units, [](const ReportedUnit& unit) { return unit.copied_bytes > 0; });
   text += "at the peak also " + with_unit(bytes.gathered) + " of gathered parameters" +

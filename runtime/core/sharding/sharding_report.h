@@ -27,6 +27,7 @@ struct ShardingOutline {
   int replicas = 1;
   ReportedUnit ignored;    // The parameters of ignored modules, which are whole on each rank.
   bool prefetches = true;  // If true, the next unit is gathered while one is in use.
+  bool offloads = false;   // If true, shards are in the CPU's memory.
 };
 
 // Bytes on each rank.

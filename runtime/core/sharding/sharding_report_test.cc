@@ -95,6 +95,13 @@ TEST(ShardingReportTest, IgnoredModulesAreWholeOnEachRank) {
       << text;
 }
 
+TEST(ShardingReportTest, OffloadedPartsAreOnTheCpu) {
+  ShardingOutline offloaded = outline();
+  offloaded.offloads = true;
+  EXPECT_NE(sharding_text(offloaded).find("take 4.8 kB, all in the CPU's memory\n"),
+            std::string::npos);
+}
+
 TEST(ShardingReportTest, AlikeUnitsAreOneLine) {
   EXPECT_EQ(
       sharding_text(outline()),

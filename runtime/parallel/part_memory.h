@@ -1,0 +1,49 @@
+// Where the parts of a sharded model are: on the device that computes, or on the host
+// (docs/decisions/0087).
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <c10/core/Device.h>
+#include <c10/core/Event.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace accel::runtime {
+
+// Makes parts, and copies between them and the device. Parts on the host are in pinned memory, and
+// copies of them are queued on the device's current stream, so the host must wait before it reads
+// or writes (docs/decisions/0087). If the parts are on the device, all of this has no cost. Not
+// thread-safe.
+class PartMemory {
+ public:
+  // If `is_on_host`, parts are in the host's memory, where they also are if the device is the CPU.
+  PartMemory(c10::Device device, bool is_on_host)
+      : device_(device), is_apart_(is_on_host && !device.is_cpu()) {}
+
+  // Returns a part of zeros.
+  at::Tensor zeros(std::int64_t elements, at::ScalarType dtype) const;
+
+  // Returns the part on the device. It is the part itself if that is where parts are. The host must
+  // not write to the part before wait().
+  at::Tensor on_device(const at::Tensor& part);
+  // Returns a new part with the numbers of a tensor of the device. It is that tensor itself if that
+  // is where parts are. The host must not read it before wait().
+  at::Tensor part_of(const at::Tensor& on_device);
+
+  // Waits for the copies that have been queued.
+  void wait() const;
+
+ private:
+  void note_queued();
+
+  const c10::Device device_;
+  const bool is_apart_;
+  struct Queued {
+    c10::Stream stream;
+    c10::Event event;
+  };
+  std::vector<Queued> queued_;  // The last copy of each stream.
+};
+
+}  // namespace accel::runtime
