@@ -149,7 +149,8 @@ absl::Status CertificateRenewal::Renew() {
   identity_ = *std::move(renewed);
   newest_ = SpanOf(identity_);
   CompareAuthorities();
-  options_.channels->Offer(options_.calls.open(identity_));
+  options_.channels->Offer(
+      [open = options_.calls.open, identity = identity_] { return open(identity); });
   return absl::OkStatus();
 }
 

@@ -97,8 +97,7 @@ class CertificateRenewalTest : public ::testing::Test {
   absl::Duration ahead_;                                    // This machine's clock minus that.
   common::SimulatedClock clock_;
   const security::Authority cluster_ = *security::MakeAuthority("c1", wall_);
-  const std::shared_ptr<SessionChannels> channels_ =
-      std::make_shared<SessionChannels>(NewChannel());
+  const std::shared_ptr<SessionChannels> channels_ = std::make_shared<SessionChannels>(NewChannel);
   // What the coordinator issues with, and names.
   security::Authority issuer_ = cluster_;
   std::string authorities_ = cluster_.certificate.ToPem();

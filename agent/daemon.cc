@@ -264,7 +264,8 @@ absl::Status RunAgentDaemon(const AgentDaemonOptions& options, int stop_fd) {
   const process::CgroupSupport cgroups = process::ProbeCgroups(identity.node_id());
   LogStart(identity, target, output_bytes, rules, cgroups);
   ACCEL_RETURN_IF_ERROR(PrepareForUsers(rules, state_dir));
-  const auto channels = std::make_shared<SessionChannels>(OpenChannel(target, certificate));
+  const auto channels = std::make_shared<SessionChannels>(
+      [target, certificate] { return OpenChannel(target, certificate); });
   process::BecomeSubreaper();
   shim::PosixShimHost shims({.shim_path = shim,
                              .cgroups = cgroups,

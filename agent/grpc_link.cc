@@ -99,7 +99,8 @@ void GrpcLink::Read() {
                                ? SessionEnd::kRefused
                                : SessionEnd::kLost;
     const absl::Duration pause = pauses.Next(end, heard);
-    // After a refusal, connecting at once would only bring the next one.
+    // After a refusal, connecting immediately would only bring the next one.
+    if (end == SessionEnd::kRefused) channel_ = channels_->Reopen();
     if (!(end == SessionEnd::kRefused ? PauseQuietly(pause) : Pause(pause))) return;
   }
 }

@@ -35,8 +35,8 @@ class GrpcLink final : public CoordinatorLink {
  public:
   explicit GrpcLink(std::shared_ptr<SessionChannels> channels);
   // All sessions use this channel.
-  explicit GrpcLink(std::shared_ptr<grpc::Channel> channel)
-      : GrpcLink(std::make_shared<SessionChannels>(std::move(channel))) {}
+  explicit GrpcLink(const std::shared_ptr<grpc::Channel>& channel)
+      : GrpcLink(std::make_shared<SessionChannels>([channel] { return channel; })) {}
   ~GrpcLink() override;
 
   uint64_t session() override;

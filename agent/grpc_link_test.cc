@@ -171,11 +171,12 @@ TEST(GrpcLink, AStreamThatEndsIsANewSession) {
 TEST(GrpcLink, ASessionKeepsItsChannelAndTheNextOneUsesTheNewest) {
   FakeService old({EchoOnce(grpc::Status::OK), Refuse(grpc::StatusCode::UNAVAILABLE)});
   FakeService fresh({Echo});
-  const auto channels = std::make_shared<SessionChannels>(ChannelTo(old.address()));
+  const auto channels =
+      std::make_shared<SessionChannels>([&old] { return ChannelTo(old.address()); });
   GrpcLink link(channels);
   ASSERT_TRUE(AwaitSession(&link, 0));
   const std::shared_ptr<grpc::Channel> present = channels->present();
-  channels->Offer(ChannelTo(fresh.address()));
+  channels->Offer([&fresh] { return ChannelTo(fresh.address()); });
   EXPECT_EQ(channels->present(), present);
   EXPECT_EQ(link.session(), 1u);
   Exchange(&link, 7);
@@ -254,6 +255,27 @@ TEST(GrpcLink, ANodeThatWasAdmittedOnceTriesAgain) {
   Exchange(&link, 1);
   Exchange(&link, 2);
   EXPECT_OK(link.fatal());
+}
+
+// The old one would connect again by itself during the pause.
+TEST(GrpcLink, ARefusalIsFollowedByANewChannelAndALossIsNot) {
+  FakeService service({EchoOnce(grpc::Status::OK), EchoOnce(grpc::Status::OK),
+                       Refuse(grpc::StatusCode::UNAUTHENTICATED), Echo});
+  int opened = 0;
+  const auto channels = std::make_shared<SessionChannels>([&] {
+    ++opened;
+    return ChannelTo(service.address());
+  });
+  const auto first = channels->present();
+  {
+    GrpcLink link(channels);
+    Exchange(&link, 1);
+    Exchange(&link, 2);
+    Exchange(&link, 3);
+  }
+  EXPECT_EQ(opened, 2);
+  EXPECT_NE(channels->present(), first);
+  EXPECT_EQ(channels->present(), channels->newest());
 }
 
 TEST(NextReportBytes, HalvesDownToABoundAndResetsAfterAnyOtherEnd) {

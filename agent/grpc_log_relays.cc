@@ -210,8 +210,8 @@ class GrpcLogRelays::Relay {
 GrpcLogRelays::GrpcLogRelays(std::shared_ptr<SessionChannels> channels)
     : channels_(std::move(channels)) {}
 
-GrpcLogRelays::GrpcLogRelays(std::shared_ptr<grpc::Channel> channel)
-    : GrpcLogRelays(std::make_shared<SessionChannels>(std::move(channel))) {}
+GrpcLogRelays::GrpcLogRelays(const std::shared_ptr<grpc::Channel>& channel)
+    : GrpcLogRelays(std::make_shared<SessionChannels>([channel] { return channel; })) {}
 
 GrpcLogRelays::~GrpcLogRelays() = default;
 

@@ -19,7 +19,7 @@ class GrpcLogRelays final : public LogRelays {
  public:
   explicit GrpcLogRelays(std::shared_ptr<SessionChannels> channels);
   // All relays use this channel.
-  explicit GrpcLogRelays(std::shared_ptr<grpc::Channel> channel);
+  explicit GrpcLogRelays(const std::shared_ptr<grpc::Channel>& channel);
   ~GrpcLogRelays() override;
 
   void Set(const std::vector<RelaySource>& sources) override;

@@ -3,10 +3,14 @@
 // one uses the newest. All other calls of the agent use the channel of the session, because the
 // coordinator refuses the old certificate, and cuts its connections, as soon as the new one is
 // used.
+//
+// A channel of gRPC that has failed connects again by itself, whether or not there is a call. So
+// the pause after a refused session needs a channel that has not been used.
 #pragma once
 
 #include <grpcpp/channel.h>
 
+#include <functional>
 #include <memory>
 #include <utility>
 
@@ -18,8 +22,11 @@ namespace accel::agent {
 // Thread-safe.
 class SessionChannels {
  public:
-  explicit SessionChannels(std::shared_ptr<grpc::Channel> first)
-      : present_(first), newest_(std::move(first)) {}
+  // Returns a channel, which connects with its first call.
+  using Open = std::function<std::shared_ptr<grpc::Channel>()>;
+
+  explicit SessionChannels(Open open)
+      : open_(std::move(open)), present_(open_()), newest_(present_) {}
 
   // Returns the channel of the present session, or of the last one.
   std::shared_ptr<grpc::Channel> present() const {
@@ -32,10 +39,11 @@ class SessionChannels {
     return newest_;
   }
 
-  // Sets the channel that the next session will use.
-  void Offer(std::shared_ptr<grpc::Channel> channel) {
+  // Sets how the channels of the next sessions are opened.
+  void Offer(Open open) {
     absl::MutexLock lock(&mutex_);
-    newest_ = std::move(channel);
+    open_ = std::move(open);
+    newest_ = open_();
   }
   // Called when a session begins. Returns its channel.
   std::shared_ptr<grpc::Channel> Adopt() {
@@ -43,9 +51,16 @@ class SessionChannels {
     present_ = newest_;
     return present_;
   }
+  // Called when a session was refused. Replaces its channel by one that has not been used.
+  std::shared_ptr<grpc::Channel> Reopen() {
+    absl::MutexLock lock(&mutex_);
+    present_ = newest_ = open_();
+    return present_;
+  }
 
  private:
   mutable absl::Mutex mutex_;
+  Open open_ ABSL_GUARDED_BY(mutex_);
   std::shared_ptr<grpc::Channel> present_ ABSL_GUARDED_BY(mutex_);
   std::shared_ptr<grpc::Channel> newest_ ABSL_GUARDED_BY(mutex_);
 };

@@ -17,26 +17,26 @@ enum class SessionEnd {
 // Not thread-safe.
 class SessionPauses {
  public:
-  // A cluster whose nodes were all refused must not be kept busy by their handshakes.
   static constexpr absl::Duration kLongest = absl::Seconds(1);
+  // A cluster whose nodes were all refused must not be kept busy by their handshakes.
+  static constexpr absl::Duration kFirstRefused = absl::Seconds(1);
   static constexpr absl::Duration kLongestRefused = absl::Seconds(30);
 
   // Tests give a seed.
   explicit SessionPauses(uint32_t seed = std::random_device()())
       : lost_(absl::Milliseconds(50), kLongest, seed),
-        refused_(absl::Milliseconds(250), kLongestRefused, seed) {}
+        refused_(kFirstRefused, kLongestRefused, seed) {}
 
   // Returns the pause after a session. `heard` is true if the coordinator sent anything in it,
   // after which retries are fast again. The first retry after a refusal is fast too, because the
-  // session may have used a certificate that was renewed meanwhile.
+  // session may have used a certificate that was renewed meanwhile. A loss between two refusals
+  // does not make it fast again, because it says nothing about the credential.
   absl::Duration Next(SessionEnd end, bool heard) {
     if (heard) {
       lost_.Reset();
       refused_.Reset();
     }
-    if (end == SessionEnd::kRefused) return refused_.Next();
-    refused_.Reset();
-    return lost_.Next();
+    return end == SessionEnd::kRefused ? refused_.Next() : lost_.Next();
   }
 
  private:
