@@ -64,15 +64,24 @@ class Benchmark:
                 "ratios": ratios}
 
 
+def expect_less(row, **bounds):
+    """Ends the benchmark if a figure of a row is not below its bound."""
+    over = [f"{name} is {row[name]:.4g}, and must be less than {bound:.4g}" for name, bound in bounds.items()
+            if row[name] >= bound]
+    if over:
+        raise RuntimeError("; ".join(over))
+
+
 class Cluster:
     """A coordinator and agents on loopback, which are stopped at the end of the `with` block. Their files are removed then,
-    unless they are in `folder`."""
+    unless they are in `folder`. The coordinator logs to the file `log`, if there is one."""
 
-    def __init__(self, agents=1, agent_flags=(), tcp=False, folder=None):
+    def __init__(self, agents=1, agent_flags=(), tcp=False, folder=None, log=subprocess.DEVNULL):
         self._agents = agents
         self._tcp = tcp
         self.tcp = None  # HOST:PORT, if that was asked for.
         self._agent_flags = agent_flags
+        self._log = log
         self._keeps_files = folder is not None
         self._path = tempfile.mkdtemp(prefix="accel-bench-", dir=folder)
         self._processes = []
@@ -120,7 +129,7 @@ class Cluster:
         listen = ("--listen", self.tcp or "127.0.0.1:0") if self._tcp else ()
         self._coordinator = self._start(BIN / "coordinator/accel-coordinator", "--socket", f"{self._path}/socket",
                                         *listen, "--state_dir", self._path + "/coordinator",
-                                        stdout=subprocess.PIPE)
+                                        stdout=subprocess.PIPE, stderr=self._log)
         address = re.search(r"unix:\S+", self._coordinator.stdout.readline().decode()).group()
         if self._tcp:
             self.tcp = self._coordinator.stdout.readline().decode().split()[-1]
@@ -197,3 +206,9 @@ def cpu_seconds(pid):
     for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
         total += int((task / "schedstat").read_text().split()[0])
     return total / 1e9
+
+
+def cpu_seconds_of_all(pid):
+    """Returns the user and system time so far, in ticks of the kernel. Threads that have ended count."""
+    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
