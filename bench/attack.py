@@ -21,6 +21,12 @@ CALM_SECONDS = 10
 SECONDS = 60
 TICK = 0.05  # Seconds between the lines that the job writes.
 SOURCES = 60
+TIMES = 5  # That an honest call may take longer than in peace.
+P99 = 0.1  # Seconds.
+MEGABYTES = 100
+# Seconds. In peace the job's longest pause is 0.06 s, and 0.14 s is the longest that was measured under attack on a machine
+# whose processors the strangers shared. A job that waited for the coordinator would pause for some seconds.
+PAUSE = 1
 
 
 def _hello():
@@ -46,15 +52,18 @@ def attack(pairs):
 def _attack(name, sources, pairs):
     bench = harness.Benchmark(f"{CONNECTIONS} strangers for {SECONDS} s, {name}, from {sources} addresses: an honest call, and the "
                               f"longest pause of a job that writes every {TICK} s", "s, s, s, s, MB, s, s",
-                              "attacked <= 5 calm, < 100 MB more, the job undisturbed")
+                              f"attacked <= {TIMES} calm, attacked_p99 < {P99} s, < {MEGABYTES} MB more, pause < {PAUSE} s, "
+                              "the job undisturbed")
     for _ in range(pairs):
         with tempfile.TemporaryDirectory(prefix="accel-bench-") as folder, harness.Cluster(tcp=True) as cluster:
             ticks = pathlib.Path(folder, "ticks")
             job = harness.wall([harness.ACCEL, "submit", "--cpu", "--", "/bin/sh", "-c",
                                 f"while :; do date +%s.%N >> {ticks}; sleep {TICK}; done"], cluster.env)[1].strip()
             try:
-                bench.add(**_measure(cluster, name, sources, ticks))
+                row = _measure(cluster, name, sources, ticks)
+                bench.add(**row)
                 _expect_undisturbed(cluster, job)
+                harness.expect_less(row, attacked=TIMES * row["calm"], attacked_p99=P99, megabytes=MEGABYTES, pause=PAUSE)
             finally:
                 harness.wall([harness.ACCEL, "cancel", job], cluster.env)
                 deadline = time.monotonic() + 30  # The cluster ends, and jobs outlive their agents.
