@@ -76,6 +76,7 @@ void PosixShimHost::AdoptOne(FoundShim found) {
   shim->folder = std::move(found.folder);
   shim->record = std::move(found.record);
   if (shim->record.uid != 0) {
+    shim->watchdog.LimitAnswers();
     shim->user = process::Account{.name = "",
                                   .uid = shim->record.uid,
                                   .gid = shim->record.gid,

@@ -11,6 +11,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "common/ids.h"
+#include "common/log_throttle.h"
 #include "common/unique_fd.h"
 #include "process/account.h"
 #include "shim/channel.h"
@@ -53,11 +54,15 @@ struct HostedShim {
   bool forgotten = false;       // Its results are stored by the coordinator.
   bool ends_with_host = false;  // The host is being destroyed, and waits for it.
   bool changed = false;
+  common::LogThrottle refusals{absl::Minutes(1)};
 
   // Sends a frame. Does nothing if it cannot be reached.
   void Send(FrameType type, absl::string_view payload, common::UniqueFd fd = common::UniqueFd());
   // Sends a signal to its process, but never to another one that has got its pid.
   void Signal(int signal);
+  // Logs why it refused a command. The shim of another user may send any text, and any number of
+  // them.
+  void LogRefusal(absl::string_view why);
   // Asks it to end its job with the orphan grace. Shims of all versions obey this.
   void Terminate() { Signal(SIGTERM); }
   // Returns true if no process with its pid runs. If its pid is not known, that is true as well.

@@ -242,8 +242,7 @@ absl::Status PosixShimHost::Take(const Frame& frame, HostedShim* shim) {
   } else if (const auto* hello = std::get_if<ShimHello>(&*message)) {
     Take(*hello, shim);
   } else if (const auto* refusal = std::get_if<ShimRefusal>(&*message)) {
-    common::LogError("a shim refused a command",
-                     {{"job", shim->job.value()}, {"why", refusal->why}});
+    shim->LogRefusal(refusal->why);
   }
   return absl::OkStatus();
 }
@@ -252,12 +251,15 @@ void PosixShimHost::Take(GenerationReport report, HostedShim* shim) {
   shim->has_reported = true;
   // A report of an earlier generation.
   if (!shim->newest || report.id != shim->newest->id) return;
+  // An end is final. The watchdog no longer counts, and the shim of another user may say anything.
+  const auto ended_state = GenerationReport::State::kEnded;
+  if (shim->newest->state == ended_state && report.state != ended_state) return;
   const bool is_users = shim->record.uid != 0;
   shim->newest = is_users ? Believed(report, shim->record) : std::move(report);
   shim->awaits_report = false;
   shim->leaving |= shim->newest->shim_is_leaving;
   shim->changed = true;
-  const bool ended = shim->newest->state == GenerationReport::State::kEnded;
+  const bool ended = shim->newest->state == ended_state;
   ended ? shim->watchdog.Disarm() : shim->watchdog.ReportReceived(common::SteadyClock()->Now());
 }
 

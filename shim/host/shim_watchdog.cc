@@ -14,7 +14,8 @@ void ShimWatchdog::ExitSent(absl::Time now) {
 }
 
 void ShimWatchdog::ReportReceived(absl::Time now) {
-  if (!sent_again_ || exit_sent_) return;
+  if (!sent_again_ || exit_sent_ || answers_ >= most_answers_) return;
+  ++answers_;
   sent_again_ = false;
   due_at_ = now + slack_;
 }
@@ -22,6 +23,7 @@ void ShimWatchdog::ReportReceived(absl::Time now) {
 void ShimWatchdog::Disarm() {
   if (exit_sent_) return;
   sent_again_ = false;
+  answers_ = 0;
   due_at_ = absl::InfiniteFuture();
 }
 

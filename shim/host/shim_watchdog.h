@@ -4,8 +4,11 @@
 // A shim that receives a stop answers with a report. If its generation has not ended some time
 // after the grace, the stop is sent once more, and the shim is killed if it does not answer. A shim
 // that answers is left alone, however long it takes: it waits for a process that the kernel does
-// not end, and no other process could end it either.
+// not end, and no other process could end it either. The shim of another user is left alone for ten
+// answers only, because that user may let it answer forever.
 #pragma once
+
+#include <limits>
 
 #include "absl/time/time.h"
 
@@ -16,6 +19,10 @@ class ShimWatchdog {
   // `slack` is the time after the grace until the stop is sent again, and the time that
   // its answer may take.
   explicit ShimWatchdog(absl::Duration slack) : slack_(slack) {}
+
+  static constexpr int kMostAnswersOfUser = 10;
+  // Called for the shim of another user.
+  void LimitAnswers() { most_answers_ = kMostAnswersOfUser; }
 
   // Notes that a stop of its generation was sent. Of several graces, the one that
   // ends first counts.
@@ -37,6 +44,8 @@ class ShimWatchdog {
   absl::Time due_at_ = absl::InfiniteFuture();
   bool sent_again_ = false;
   bool exit_sent_ = false;
+  int answers_ = 0;  // To stops that were sent again.
+  int most_answers_ = std::numeric_limits<int>::max();
 };
 
 }  // namespace accel::shim

@@ -52,6 +52,21 @@ TEST(ShimWatchdogTest, AShimThatAnswersIsAskedAgainAndNotKilled) {
   EXPECT_EQ(watchdog.Due(watchdog.wake_at()), Step::kKill);
 }
 
+TEST(ShimWatchdogTest, AShimOfAnotherUserIsKilledAfterSomeAnswers) {
+  ShimWatchdog watchdog(kSlack);
+  watchdog.LimitAnswers();
+  for (int generation = 0; generation < 2; ++generation) {
+    watchdog.StopSent(kNow, absl::ZeroDuration());
+    for (int i = 0; i <= ShimWatchdog::kMostAnswersOfUser; ++i) {
+      EXPECT_EQ(watchdog.Due(watchdog.wake_at()), Step::kSendAgain);
+      watchdog.ReportReceived(watchdog.wake_at() - kSlack);
+    }
+    EXPECT_EQ(watchdog.wake_at(), kNow + (ShimWatchdog::kMostAnswersOfUser + 2) * kSlack);
+    EXPECT_EQ(watchdog.Due(watchdog.wake_at()), Step::kKill);
+    watchdog.Disarm();
+  }
+}
+
 // If the agent itself was suspended (SIGSTOP, a paused machine), the shim had no chance to answer.
 TEST(ShimWatchdogTest, TheStopIsSentAgainHoweverLateTheAgentChecks) {
   ShimWatchdog watchdog(kSlack);

@@ -108,6 +108,7 @@ absl::Status PosixShimHost::StartShimAs(const common::JobId& job, const process:
   shim->user = user;
   shim->record.uid = user.uid;
   shim->record.gid = user.gid;
+  shim->watchdog.LimitAnswers();
   ACCEL_RETURN_IF_ERROR(Launch(shim.get()));
   WatchProcess(shim.get());
   shims_.emplace(job, std::move(shim));
