@@ -56,7 +56,7 @@ ShardingOptions options(GatherDtype gather_dtype = GatherDtype::kOwn) {
 std::vector<at::Tensor> train(const std::shared_ptr<Communicator>& world, c10::Device device,
                               const ShardingOptions& sharding) {
   Net net(device);
-  const auto strategy = make_sharded(net.ptr(), world, sharding, world->size());
+  const auto strategy = make_sharded(net.ptr(), world, sharding, world->size(), {});
   strategy->prepare({});
   torch::optim::AdamW optimizer(net->parameters(), torch::optim::AdamWOptions(0.1));
   torch::manual_seed(world->rank());

@@ -1,6 +1,8 @@
 #include "runtime/parallel/initial_values.h"
 
+#include <map>
 #include <string>
+#include <utility>
 
 #include "runtime/parallel/without_memory.h"
 
@@ -38,6 +40,26 @@ std::set<const void*> give_whole_values(const std::vector<at::Tensor>& tensors,
     if (!has_memory(tensor)) allocate(tensor);
   }
   return missing;
+}
+
+void give_recorded_values(const RecordedTensors& recorded,
+                          const std::vector<std::unique_ptr<ShardedUnit>>& units,
+                          Communicator& world, std::set<const void*>* missing) {
+  std::map<const void*, std::pair<ShardedUnit*, std::size_t>> places;
+  for (const auto& unit : units) {
+    for (std::size_t i = 0; i < unit->size(); ++i) {
+      places[unit->parameter(i).tensor.unsafeGetTensorImpl()] = {unit.get(), i};
+    }
+  }
+  const auto deliver = [&](const at::Tensor& tensor, const at::Tensor& value) {
+    const auto place = places.find(tensor.unsafeGetTensorImpl());
+    if (place == places.end()) {
+      tensor.variable_data().copy_(value);
+    } else {
+      place->second.first->take_piece(place->second.second, value);
+    }
+  };
+  for (const void* given : recorded.give(*missing, world, deliver)) missing->erase(given);
 }
 
 }  // namespace accel::runtime

@@ -3,11 +3,13 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <memory>
 #include <set>
 #include <vector>
 
 #include "runtime/comm/communicator.h"
 #include "runtime/parallel/sharded_unit.h"
+#include "runtime/recording/recorded_tensors.h"
 
 namespace accel::runtime {
 
@@ -21,5 +23,11 @@ std::set<const void*> give_values(const std::vector<at::Tensor>& tensors, Commun
 // Does the same for tensors that are whole on each rank, and gives the others memory too.
 std::set<const void*> give_whole_values(const std::vector<at::Tensor>& tensors,
                                         Communicator& world);
+
+// Executes the initialisation of those tensors in `missing` that deferred_init() has recorded.
+// Parameters of units keep this rank's piece. Removes them from `missing`. Collective.
+void give_recorded_values(const RecordedTensors& recorded,
+                          const std::vector<std::unique_ptr<ShardedUnit>>& units,
+                          Communicator& world, std::set<const void*>* missing);
 
 }  // namespace accel::runtime

@@ -19,7 +19,8 @@ void expect_supported(const ShardingOptions& options) {
 
 std::shared_ptr<ParallelStrategy> make_sharded(std::shared_ptr<torch::nn::Module> module,
                                                const std::shared_ptr<Communicator>& world,
-                                               const ShardingOptions& options, int local_size) {
+                                               const ShardingOptions& options, int local_size,
+                                               RecordedTensors recorded) {
   ShardingGroups groups{.world = world, .shard = world, .replicate = nullptr};
   if (options.is_hybrid()) {
     const int size = shard_group_size(options, world->size(), local_size);
@@ -29,7 +30,8 @@ std::shared_ptr<ParallelStrategy> make_sharded(std::shared_ptr<torch::nn::Module
       groups.replicate = world->split(mesh.rank % mesh.shard);
     }
   }
-  return std::make_shared<ShardedModel>(std::move(module), std::move(groups), options);
+  return std::make_shared<ShardedModel>(std::move(module), std::move(groups), options,
+                                        std::move(recorded));
 }
 
 }  // namespace accel::runtime

@@ -8,6 +8,7 @@
 #include "accel/sharding.h"
 #include "runtime/comm/communicator.h"
 #include "runtime/parallel/strategy.h"
+#include "runtime/recording/recorded_tensors.h"
 
 namespace accel::runtime {
 
@@ -16,10 +17,12 @@ namespace accel::runtime {
 void expect_supported(const ShardingOptions& options);
 
 // Returns a strategy in which each rank holds a part of the model. `local_size` is the number of
-// ranks on this host. Collective. Throws std::invalid_argument if the ranks cannot be divided into
+// ranks on this host. `recorded` has those tensors of the model that deferred_init() has made.
+// Collective. Throws std::invalid_argument if the ranks cannot be divided into
 // groups as the options say.
 std::shared_ptr<ParallelStrategy> make_sharded(std::shared_ptr<torch::nn::Module> module,
                                                const std::shared_ptr<Communicator>& world,
-                                               const ShardingOptions& options, int local_size);
+                                               const ShardingOptions& options, int local_size,
+                                               RecordedTensors recorded);
 
 }  // namespace accel::runtime

@@ -75,8 +75,9 @@ class ShardedModel::GradientHook final : public torch::autograd::FunctionPostHoo
 };
 
 ShardedModel::ShardedModel(std::shared_ptr<torch::nn::Module> module, ShardingGroups groups,
-                           const ShardingOptions& options)
+                           const ShardingOptions& options, RecordedTensors recorded)
     : tensors_(std::move(module)),
+      recorded_(std::move(recorded)),
       groups_(std::move(groups)),
       options_(options),
       expects_recomputing_(options.activation_checkpointing) {}
@@ -95,6 +96,7 @@ void ShardedModel::prepare(const DataParallelOptions& options) {
   if (units_.empty()) divide();
   hook_gradients();
   without_values_.merge(give_whole_values(tensors_.buffers(), *groups_.world));
+  give_recorded_values(std::exchange(recorded_, {}), units_, *groups_.world, &without_values_);
 }
 
 void ShardedModel::divide() {

@@ -14,6 +14,7 @@
 #include "runtime/parallel/model_units.h"
 #include "runtime/parallel/sharded_unit.h"
 #include "runtime/parallel/strategy.h"
+#include "runtime/recording/recorded_tensors.h"
 
 namespace accel::runtime {
 
@@ -23,7 +24,7 @@ namespace accel::runtime {
 class ShardedModel final : public ParallelStrategy {
  public:
   ShardedModel(std::shared_ptr<torch::nn::Module> module, ShardingGroups groups,
-               const ShardingOptions& options);
+               const ShardingOptions& options, RecordedTensors recorded);
   ~ShardedModel() override;
 
   const std::shared_ptr<torch::nn::Module>& module() const override { return tensors_.module(); }
@@ -84,6 +85,7 @@ class ShardedModel final : public ParallelStrategy {
   void agree_on_gradients();
 
   ModelTensors tensors_;
+  RecordedTensors recorded_;  // Until prepare().
   const ShardingGroups groups_;
   const ShardingOptions options_;
   bool broadcasts_buffers_ = true;

@@ -60,9 +60,7 @@ ShardedUnit::ShardedUnit(std::string name, std::vector<UnitParameter> parameters
     const Buffer& buffer = buffers_[member.buffer];
     const at::Tensor& tensor = member.parameter.tensor;
     member.piece = piece_in(buffer.part, member);
-    if (has_memory(tensor)) {
-      member.piece.copy_(part_of(tensor.detach().reshape({-1}), held(i)));
-    }
+    if (has_memory(tensor)) take_piece(i, tensor);
     member.whole = with_reported_reads(
         part_of(buffer.whole, buffer.layout.place(member.place)).view(tensor.sizes()));
   }
@@ -112,6 +110,11 @@ at::Tensor ShardedUnit::piece_in(const at::Tensor& part, const Member& member) c
 
 ElementRange ShardedUnit::held(std::size_t i) const {
   return buffers_[members_[i].buffer].layout.piece(members_[i].place, groups_.part());
+}
+
+void ShardedUnit::take_piece(std::size_t i, const at::Tensor& whole) {
+  const Unrecorded unrecorded;
+  members_[i].piece.copy_(part_of(whole.detach().reshape({-1}), held(i)));
 }
 
 bool ShardedUnit::is_rounded(const Buffer& buffer) const {
@@ -346,9 +349,7 @@ void ShardedUnit::end_whole(bool is_written) {
   const Unrecorded unrecorded;
   for (std::size_t i = 0; i < members_.size(); ++i) {
     Member& member = members_[i];
-    if (is_written) {
-      member.piece.copy_(part_of(member.parameter.tensor.detach().reshape({-1}), held(i)));
-    }
+    if (is_written) take_piece(i, member.parameter.tensor);
     become(member.parameter.tensor, member.whole);
   }
   free();

@@ -100,6 +100,8 @@ class ShardedUnit {
   // waits until the piece may be written to.
   at::Tensor piece(std::size_t i) const;
   ElementRange held(std::size_t i) const;
+  // Sets this piece to the values that the whole parameter has.
+  void take_piece(std::size_t i, const at::Tensor& whole);
   // Returns the whole tensor, shaped like parameter i, of which `piece` is this rank's piece. It
   // may be the memory of the piece. Collective: one broadcast from each rank that holds elements of
   // it.

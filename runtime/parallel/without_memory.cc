@@ -10,7 +10,6 @@
 // the object are copied one level below.
 #include "runtime/parallel/without_memory.h"
 
-#include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
 #include <torch/library.h>
@@ -21,16 +20,8 @@
 namespace accel::runtime {
 namespace {
 
-constexpr c10::DispatchKey kKey = c10::DispatchKey::Fake;
-
-void make_on_meta(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
-                  torch::jit::Stack* stack) {
-  const auto& arguments = op.schema().arguments();
-  const std::size_t first = stack->size() - arguments.size();
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    if (arguments[i].name() == "device") (*stack)[first + i] = c10::Device(c10::kMeta);
-  }
-  op.redispatchBoxed(keys & c10::DispatchKeySet(c10::DispatchKeySet::FULL_AFTER, kKey), stack);
+void intercept(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
+  if (!record(op, keys, stack)) call_on_meta(op, keys, stack);
 }
 
 at::Tensor unknown_values(const at::Tensor& like, c10::Device device) {
@@ -53,10 +44,10 @@ at::Tensor without_bytes(const at::Tensor& like, c10::Device device) {
 }  // namespace
 
 TORCH_LIBRARY_IMPL(_, Fake, library) {
-  library.fallback(torch::CppFunction::makeFromBoxedFunction<&make_on_meta>());
+  library.fallback(torch::CppFunction::makeFromBoxedFunction<&intercept>());
 }
 
-WithoutMemoryScope::WithoutMemoryScope() : guard_(kKey) {}
+WithoutMemoryScope::WithoutMemoryScope() : guard_(kInterceptedKey) {}
 
 bool lacks_memory(const torch::nn::Module& module) {
   for (const at::Tensor& tensor : module.parameters()) {

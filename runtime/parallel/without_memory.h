@@ -6,6 +6,8 @@
 #include <c10/core/impl/LocalDispatchKeySet.h>
 #include <torch/nn/module.h>
 
+#include "runtime/recording/recorder.h"
+
 namespace accel::runtime {
 
 // While the scope lives, tensors that this thread makes are on LibTorch's device "meta": they have
@@ -16,6 +18,7 @@ class WithoutMemoryScope {
 
  private:
   const c10::impl::IncludeDispatchKeyGuard guard_;
+  const NoRecordingScope not_recorded_;
 };
 
 // Returns true if a parameter or buffer of the module is on the device "meta".

@@ -16,6 +16,7 @@
 #include "runtime/process/generator_state.h"
 #include "runtime/process/process_control.h"
 #include "runtime/process/process_state.h"
+#include "runtime/recording/recorded_tensors.h"
 #include "runtime/step/training_step.h"
 
 namespace accel::runtime {
@@ -46,9 +47,15 @@ Preparation::Preparation(std::shared_ptr<ProcessState> process, const ProcessCon
 std::shared_ptr<ParallelStrategy> Preparation::parallelize(
     std::shared_ptr<torch::nn::Module> module, const PrepareOptions& options) {
   const bool is_sharded = shards(options_, processes_);
+  RecordedTensors recorded;
   if (lacks_memory(*module)) {
-    is_sharded && !options.evaluation_mode ? give_device(*module, process_->device)
-                                           : give_memory(*module, process_->device);
+    recorded = RecordedTensors(*module);
+    if (is_sharded && !options.evaluation_mode) {
+      give_device(*module, process_->device);
+    } else {
+      recorded.give_whole(process_->device);
+      give_memory(*module, process_->device);
+    }
   }
   // Also what has been built with memory beside that.
   if (options.device_placement.value_or(options_.device_placement)) module->to(process_->device);
@@ -61,7 +68,7 @@ std::shared_ptr<ParallelStrategy> Preparation::parallelize(
     strategy = !is_sharded
                    ? make_data_parallel(std::move(module), process_->communicator)
                    : make_sharded(std::move(module), process_->communicator, *options_.sharding,
-                                  process_->environment.local_world_size);
+                                  process_->environment.local_world_size, std::move(recorded));
   }
   strategy->prepare(options_.data_parallel);
   process_->models.add(strategy, &run_);
