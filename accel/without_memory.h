@@ -20,7 +20,8 @@ namespace accel {
 // and buffers that rank 0 has made as usual, such as all or those of a new head, get its values in
 // prepare(), one unit at a time.
 //
-// The initialisation of the constructor is lost, and draws no random numbers. A constructor that
+// The initialisation of the constructor is lost, and draws no random numbers. deferred_init() keeps
+// it (accel/deferred_init.h). A constructor that
 // reads the value of a tensor, as item() does, throws c10::Error.
 template <typename Make>
 auto without_memory(Make&& make) {

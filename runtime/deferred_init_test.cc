@@ -251,6 +251,11 @@ TEST(DeferredInitTest, OnlyOtherRanksMayDeferWhatRankZeroHasBuilt) {
     const Text net = accelerator.is_main_process() ? tied_text() : deferred_init(tied_text);
     auto model = accelerator.prepare(net);
     EXPECT_TRUE(torch::equal(values_of(*net), expected));
+    // The recording is dropped also if other tensors have no values.
+    Text other = accelerator.is_main_process() ? tied_text() : deferred_init(tied_text);
+    other->register_module("more", without_memory([] { return torch::nn::Linear(3, 3); }));
+    EXPECT_NO_THROW(accelerator.prepare(other));
+    EXPECT_THAT(error_of([&] { other->loss(words_of(0, 0)); }), HasSubstr("no values yet"));
   });
   on_ranks(2, [] {
     Accelerator accelerator(sharded());

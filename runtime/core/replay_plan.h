@@ -21,8 +21,8 @@ struct ReplayPlan {
 // Returns the shortest replay that gives the `wanted` slots their final values, or one with no
 // steps if none is wanted. Each wanted slot is touched by a step. A replay can begin only at one of
 // `starts`, which include 0. All steps that are replayed are between the same two starts or behind
-// them, so a slot that was made before the first of them is not touched. If `reaches_end` is true,
-// the replay includes the last step.
+// them, so a slot that was made before `begin` is not touched. If `reaches_end` is true, the
+// replay includes the last step.
 ReplayPlan plan_replay(const std::vector<TouchedSlots>& steps, const std::set<std::size_t>& starts,
                        const std::set<int>& wanted, bool reaches_end);
 

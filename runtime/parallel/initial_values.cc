@@ -42,9 +42,9 @@ std::set<const void*> give_whole_values(const std::vector<at::Tensor>& tensors,
   return missing;
 }
 
-void give_recorded_values(const RecordedTensors& recorded,
+void give_recorded_values(RecordedTensors recorded, std::set<const void*>& missing,
                           const std::vector<std::unique_ptr<ShardedUnit>>& units,
-                          Communicator& world, std::set<const void*>* missing) {
+                          Communicator& world) {
   std::map<const void*, std::pair<ShardedUnit*, std::size_t>> places;
   for (const auto& unit : units) {
     for (std::size_t i = 0; i < unit->size(); ++i) {
@@ -59,7 +59,7 @@ void give_recorded_values(const RecordedTensors& recorded,
       place->second.first->take_piece(place->second.second, value);
     }
   };
-  for (const void* given : recorded.give(*missing, world, deliver)) missing->erase(given);
+  for (const void* given : recorded.give(missing, world, deliver)) missing.erase(given);
 }
 
 }  // namespace accel::runtime

@@ -24,10 +24,11 @@ std::set<const void*> give_values(const std::vector<at::Tensor>& tensors, Commun
 std::set<const void*> give_whole_values(const std::vector<at::Tensor>& tensors,
                                         Communicator& world);
 
-// Executes the initialisation of those tensors in `missing` that deferred_init() has recorded.
-// Parameters of units keep this rank's piece. Removes them from `missing`. Collective.
-void give_recorded_values(const RecordedTensors& recorded,
+// Gives those of the `missing` tensors that deferred_init() has made the values of their
+// constructors, and removes them from the set. Units get this rank's pieces; other tensors have
+// memory. Collective, with the errors of RecordedTensors::give().
+void give_recorded_values(RecordedTensors recorded, std::set<const void*>& missing,
                           const std::vector<std::unique_ptr<ShardedUnit>>& units,
-                          Communicator& world, std::set<const void*>* missing);
+                          Communicator& world);
 
 }  // namespace accel::runtime

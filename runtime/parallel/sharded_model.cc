@@ -22,9 +22,8 @@
 // and autograd's nodes remain valid. Its gradient is this rank's piece of the mean, flattened.
 //
 // Every rank makes the same collectives as long as it uses the same units in the same order. A rank
-// that does not is found out in two ways: calls of different kinds or sizes fail in the
-// communicator, which names the units from the calls' names; calls that happen to fit are found at
-// the end of the pass, by a digest of what each rank has done.
+// that does not is found in two ways: calls of different kinds or sizes fail in the communicator,
+// which names the units; calls that happen to fit are found by a digest at the end of the pass.
 #include "runtime/parallel/sharded_model.h"
 
 #include <ATen/ops/zeros.h>
@@ -96,7 +95,7 @@ void ShardedModel::prepare(const DataParallelOptions& options) {
   if (units_.empty()) divide();
   hook_gradients();
   without_values_.merge(give_whole_values(tensors_.buffers(), *groups_.world));
-  give_recorded_values(std::exchange(recorded_, {}), units_, *groups_.world, &without_values_);
+  give_recorded_values(std::exchange(recorded_, {}), without_values_, units_, *groups_.world);
 }
 
 void ShardedModel::divide() {
@@ -226,8 +225,7 @@ void ShardedModel::expect_savable() const {
   if (!has_local_gradients_) return;
   throw std::logic_error(
       "save_state() would leave out gradients that no_sync() has kept on this process: save after "
-      "a "
-      "backward pass outside of no_sync()");
+      "a backward pass outside of no_sync()");
 }
 
 void ShardedModel::before_read(int unit, bool is_joint) {

@@ -10,10 +10,6 @@
 // the object are copied one level below.
 #include "runtime/parallel/without_memory.h"
 
-#include <ATen/core/grad_mode.h>
-#include <ATen/ops/empty.h>
-#include <torch/library.h>
-
 #include <limits>
 #include <utility>
 

@@ -1,11 +1,10 @@
 // Models that are built without memory, and get it later (docs/decisions/0073).
 #pragma once
 
-#include <ATen/core/Tensor.h>
 #include <c10/core/Device.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
-#include <torch/nn/module.h>
 
+#include "runtime/recording/libtorch.h"
 #include "runtime/recording/recorder.h"
 
 namespace accel::runtime {

@@ -43,11 +43,15 @@ RecordedTensors::RecordedTensors(const torch::nn::Module& module) {
   for (const at::Tensor& tensor : module.buffers()) take(tensor);
 }
 
+std::set<int> RecordedTensors::slots_of(const std::vector<One>& all) {
+  std::set<int> slots;
+  for (const One& one : all) slots.insert(recorded(one.place)->slot);
+  return slots;
+}
+
 void RecordedTensors::give_whole(c10::Device device) const {
   for (const auto& [tape, all] : tapes_) {
-    std::set<int> wanted;
-    for (const One& one : all) wanted.insert(recorded(one.place)->slot);
-    replay(*tape, tape->states, wanted, [&](int slot, const c10::Storage& memory) {
+    replay(*tape, tape->states, slots_of(all), [&](int slot, const c10::Storage& memory) {
       for (const One& one : all) {
         const Recorded& place = *recorded(one.place);
         if (place.slot != slot) continue;
@@ -57,17 +61,12 @@ void RecordedTensors::give_whole(c10::Device device) const {
   }
 }
 
-std::set<const void*> RecordedTensors::give(
-    const std::set<const void*>& missing, Communicator& world,
-    const std::function<void(const at::Tensor& tensor, const at::Tensor& value)>& deliver) const {
-  if (missing.empty()) return {};
-  std::string what;  // Equal on ranks that have recorded the same.
+// Throws on all ranks if they have recorded different operators, or miss different tensors.
+void RecordedTensors::expect_equal_on_all_ranks(Communicator& world) const {
+  std::string what;
   for (const auto& [tape, all] : tapes_) {
     what += std::to_string(tape->digest());
-    for (const One& one : all) {
-      if (!missing.contains(one.tensor.unsafeGetTensorImpl())) continue;
-      what += ' ' + std::to_string(recorded(one.place)->slot);
-    }
+    for (const One& one : all) what += ' ' + std::to_string(recorded(one.place)->slot);
     what += '\n';
   }
   const std::vector<std::string> others = world.all_gather_bytes(what);
@@ -79,31 +78,37 @@ std::set<const void*> RecordedTensors::give(
         " than on rank 0, or deferred_init() has made the model on one of them only: build the "
         "model in the same way on all ranks");
   }
+}
+
+std::set<const void*> RecordedTensors::give(
+    const std::set<const void*>& missing, Communicator& world,
+    const std::function<void(const at::Tensor& tensor, const at::Tensor& value)>& deliver) {
+  if (missing.empty()) return {};
+  const auto has_value = [&](const One& one) {
+    return !missing.contains(one.tensor.unsafeGetTensorImpl());
+  };
+  for (auto& [tape, all] : tapes_) std::erase_if(all, has_value);
+  std::erase_if(tapes_, [](const auto& tape) { return tape.second.empty(); });
+  expect_equal_on_all_ranks(world);
   std::set<const void*> given;
   for (const auto& [tape, all] : tapes_) {
-    std::set<int> wanted;
-    for (const One& one : all) {
-      if (missing.contains(one.tensor.unsafeGetTensorImpl())) {
-        wanted.insert(recorded(one.place)->slot);
-      }
-    }
     const auto states = states_of_rank_zero(*tape, world);
     if (const auto constants = tape->constants(); !constants.empty()) world.broadcast(constants);
     const auto give_slot = [&](int slot, const c10::Storage& memory) {
       for (const One& one : all) {
         const Recorded& place = *recorded(one.place);
-        if (place.slot != slot || !missing.contains(one.tensor.unsafeGetTensorImpl())) continue;
+        if (place.slot != slot) continue;
         deliver(one.tensor, view_of(memory, operand_of(one.place, place)));
         given.insert(one.tensor.unsafeGetTensorImpl());
       }
     };
     if (are_own(states, *tape)) {
-      replay(*tape, tape->states, wanted, give_slot);
+      replay(*tape, tape->states, slots_of(all), give_slot);
       continue;
     }
     // This rank has another seed. Its own draws are made for the state in which they end.
-    replay(*tape, states, wanted, give_slot);
-    replay(*tape, tape->states, wanted, [](int, const c10::Storage&) {});
+    replay(*tape, states, slots_of(all), give_slot);
+    replay(*tape, tape->states, slots_of(all), [](int, const c10::Storage&) {});
   }
   return given;
 }

@@ -11,10 +11,6 @@
 // - Random numbers are drawn in the replay. The tape notes with which state of the generator.
 #include "runtime/recording/recorder.h"
 
-#include <ATen/Context.h>
-#include <ATen/core/List.h>
-#include <ATen/core/enum_tag.h>
-#include <ATen/ops/empty_strided.h>
 #include <c10/core/DefaultDtype.h>
 
 #include <functional>
@@ -22,6 +18,7 @@
 #include <string>
 #include <utility>
 
+#include "runtime/recording/libtorch.h"
 #include "runtime/recording/tape.h"
 
 namespace accel::runtime {

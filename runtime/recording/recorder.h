@@ -2,12 +2,17 @@
 // (docs/decisions/0086).
 #pragma once
 
-#include <ATen/core/dispatch/Dispatcher.h>
 #include <c10/core/DispatchKey.h>
 #include <c10/core/DispatchKeySet.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 
 #include <memory>
+#include <vector>
+
+namespace c10 {
+class OperatorHandle;
+struct IValue;
+}  // namespace c10
 
 namespace accel::runtime {
 
@@ -50,10 +55,11 @@ class NoRecordingScope {
 // generator or a storage of the program, on another device than the CPU, that reads a value, or
 // that writes unknown values to a tensor with memory. Throws std::logic_error outside of scopes for
 // a call that does more than make a view.
-bool record(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack);
+bool record(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
+            std::vector<c10::IValue>* stack);
 
 // Replaces each argument `device` of the call by "meta", and calls the operator.
 void call_on_meta(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
-                  torch::jit::Stack* stack);
+                  std::vector<c10::IValue>* stack);
 
 }  // namespace accel::runtime

@@ -5,9 +5,6 @@
 // the program must find the generator there. Tensors that nobody wants live until their last use.
 #include "runtime/recording/replay.h"
 
-#include <ATen/ops/empty.h>
-#include <ATen/ops/empty_strided.h>
-#include <ATen/ops/set.h>
 #include <c10/core/DefaultDtype.h>
 #include <c10/core/DispatchKeySet.h>
 #include <c10/core/TensorImpl.h>
@@ -20,6 +17,7 @@
 
 #include "runtime/core/replay_plan.h"
 #include "runtime/process/generator_state.h"
+#include "runtime/recording/libtorch.h"
 
 namespace accel::runtime {
 namespace {

@@ -1,7 +1,6 @@
 // Executes the operators of a tape.
 #pragma once
 
-#include <ATen/core/Tensor.h>
 #include <c10/core/Storage.h>
 
 #include <cstddef>
@@ -9,6 +8,7 @@
 #include <map>
 #include <set>
 
+#include "runtime/recording/libtorch.h"
 #include "runtime/recording/tape.h"
 
 namespace accel::runtime {

@@ -1,9 +1,6 @@
 // The operators that constructors of models have called, to be executed later.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-#include <ATen/core/dispatch/Dispatcher.h>
-#include <ATen/core/ivalue.h>
 #include <c10/util/typeid.h>
 
 #include <cstddef>
@@ -15,6 +12,8 @@
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "runtime/recording/libtorch.h"
 
 namespace accel::runtime {
 
