@@ -23,7 +23,8 @@ namespace accel {
 // Only parameters and buffers get values, and prepare() must come before any use of them. What
 // `make` calls may be anything but:
 // - item() and other reads of values, generators other than the default one, devices other than
-//   the CPU, and sparse tensors: std::invalid_argument or c10::Error;
+//   the CPU, sparse tensors, and operators that LibTorch has not implemented without memory, such
+//   as flip() and randperm(): std::invalid_argument or c10::Error;
 // - initialisation that follows the return of `make`, or other uses before prepare():
 //   std::logic_error.
 template <typename Make>

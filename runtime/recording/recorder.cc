@@ -124,9 +124,13 @@ class Call {
     Step step{.op = op_, .default_dtype = c10::get_default_dtype()};
     for (std::size_t i = 0; i < schema().arguments().size(); ++i) take_argument(step, i, tape);
     if (draws()) tape->note_draw();
-    {
+    try {
       const NestedScope inner;
       call_on_meta(op_, keys_, stack_);
+    } catch (const c10::NotImplementedError&) {
+      refuse(op_,
+             "cannot be called without memory, because LibTorch does not compute its shapes: "
+             "use other operators, or build the model as usual");
     }
     take_results(step, tape);
     if (!only_makes_views(schema())) tape->steps.push_back(std::move(step));

@@ -52,9 +52,9 @@ class NoRecordingScope {
 // without any effect, if the caller must handle it.
 //
 // Throws std::invalid_argument in a scope for a call that cannot be repeated later: one with a
-// generator or a storage of the program, on another device than the CPU, that reads a value, or
-// that writes unknown values to a tensor with memory. Throws std::logic_error outside of scopes for
-// a call that does more than make a view.
+// generator or a storage of the program, on another device than the CPU, that reads a value, that
+// writes unknown values to a tensor with memory, or that LibTorch has not implemented on "meta".
+// Throws std::logic_error outside of scopes for a call that does more than make a view.
 bool record(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
             std::vector<c10::IValue>* stack);
 
