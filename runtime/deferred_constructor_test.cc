@@ -4,7 +4,6 @@
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <torch/nn/modules/activation.h>
 #include <torch/nn/modules/batchnorm.h>
 #include <torch/nn/modules/conv.h>
 #include <torch/nn/modules/rnn.h>
@@ -36,7 +35,6 @@ struct ManyImpl : torch::nn::Module {
     lstm = register_module("lstm", torch::nn::LSTM(4, 3));
     register_module("conv", torch::nn::Conv2d(2, 3, 3));
     register_module("norm", torch::nn::BatchNorm1d(3));
-    register_module("attention", torch::nn::MultiheadAttention(4, 2));
     register_module("layers", torch::nn::TransformerEncoderLayer(4, 2));
     // Temporary tensors, views and in-place operators.
     const torch::Tensor position = torch::arange(0, 6, torch::kFloat).unsqueeze(1);
@@ -66,8 +64,7 @@ struct ManyImpl : torch::nn::Module {
     register_parameter("drawn", torch::nn::init::normal_(drawn));
 
     // Initialisation.
-    torch::Tensor weight = register_parameter("weight", torch::empty({4, 6}));
-    torch::nn::init::orthogonal_(weight);
+    auto weight = torch::nn::init::orthogonal_(register_parameter("weight", torch::empty({4, 6})));
     torch::nn::init::xavier_normal_(register_parameter("other", torch::empty({4, 6})));
     torch::nn::init::eye_(register_parameter("unit", torch::empty({3, 3})));
     torch::nn::init::dirac_(register_parameter("kernel", torch::empty({2, 2, 3})));

@@ -1,8 +1,9 @@
 // The order of the random numbers. A constructor draws them in the order of its operators, and a
 // later one continues where an earlier one has ended. So the replay executes all operators from a
 // point at which the generator's state is known: the start of the tape, or the start of a later
-// scope that an earlier replay has passed. The first replay goes on to the end of the tape, because
-// the program must find the generator there. Tensors that nobody wants live until their last use.
+// scope that an earlier replay has passed. The first replay continues to the end of the tape,
+// because the program must find the generator there. Tensors that are not wanted live until their
+// last use.
 #include "runtime/recording/replay.h"
 
 #include <c10/core/DefaultDtype.h>
