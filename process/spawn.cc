@@ -297,7 +297,7 @@ SpawnResult Spawn(const SpawnOptions& options, bool keep_hangup_ignored) {
       result.error = AwaitExec(from_child.get(), options.user_timeout);
     }
     if (!result.ok()) {
-      // It may be stopped on its way to _exit() too. SIGKILL ends also what is stopped or frozen.
+      // It may be stopped on its way to _exit() too. SIGKILL also ends a stopped one.
       if (options.user) kill(result.pid, SIGKILL);
       waitpid(result.pid, nullptr, 0);
       result.pid = 0;

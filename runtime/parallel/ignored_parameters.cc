@@ -1,9 +1,8 @@
 #include "runtime/parallel/ignored_parameters.h"
 
-#include <ATen/core/grad_mode.h>
-#include <ATen/ops/zeros_like.h>
-
 #include <utility>
+
+#include "runtime/parallel/libtorch.h"
 
 namespace accel::runtime {
 namespace {

@@ -1,13 +1,12 @@
 // The values that the parameters and buffers of a sharded model start with.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
 #include <memory>
 #include <set>
 #include <vector>
 
 #include "runtime/comm/communicator.h"
+#include "runtime/parallel/libtorch.h"
 #include "runtime/parallel/sharded_unit.h"
 #include "runtime/recording/recorded_tensors.h"
 

@@ -2,12 +2,13 @@
 // (docs/decisions/0087).
 #pragma once
 
-#include <ATen/core/Tensor.h>
 #include <c10/core/Device.h>
 #include <c10/core/Event.h>
 
 #include <cstdint>
 #include <vector>
+
+#include "runtime/parallel/libtorch.h"
 
 namespace accel::runtime {
 

@@ -26,14 +26,13 @@
 // which names the units; calls that happen to fit are found by a digest at the end of the pass.
 #include "runtime/parallel/sharded_model.h"
 
-#include <ATen/ops/zeros.h>
-
 #include <algorithm>
 #include <stdexcept>
 #include <utility>
 
 #include "runtime/core/sharding/sharding_report.h"
 #include "runtime/parallel/initial_values.h"
+#include "runtime/parallel/libtorch.h"
 #include "runtime/parallel/reported_units.h"
 #include "runtime/recompute/recomputed_call.h"
 

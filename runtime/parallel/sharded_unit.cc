@@ -1,16 +1,12 @@
 #include "runtime/parallel/sharded_unit.h"
 
-#include <ATen/core/grad_mode.h>
-#include <ATen/ops/empty.h>
-#include <ATen/ops/empty_like.h>
-#include <ATen/ops/zeros.h>
-#include <ATen/ops/zeros_like.h>
 #include <c10/core/Allocator.h>
 
 #include <algorithm>
 #include <map>
 #include <utility>
 
+#include "runtime/parallel/libtorch.h"
 #include "runtime/parallel/without_memory.h"
 
 namespace accel::runtime {

@@ -165,7 +165,7 @@ bool GateState::Authenticated(ConnectionId id, const std::string& serial) {
 
 void GateState::Closed(ConnectionId id) { Remove(id); }
 
-// Removes the connection from what its phase has entered it into, except its deadline.
+// Removes the connection from the queues and counts of its phase. Its deadline remains.
 void GateState::LeavePhase(ConnectionId id, const Connection& connection) {
   if (connection.phase == Phase::kSilent) SilentOf(connection)->erase(id);
   if (connection.phase == Phase::kParked) QueueOf(connection)->Remove(connection.source, id);
