@@ -106,8 +106,9 @@ struct ShardingOptions {
   // pass by accel::checkpoint(), because modules of LibTorch have no hooks by which accel could do
   // so for it. If false, such a model is checkpointed as well.
   bool activation_checkpointing = false;
-  // If true, prepare() throws std::invalid_argument, because the inputs of checkpointed parts
-  // cannot be kept on the CPU yet.
+  // If true, accel::checkpoint() keeps arguments that the GPU has computed in pinned memory of the
+  // host until the backward pass, while this accelerator lives. Needs activation_checkpointing and
+  // version 2. No effect on CPUs.
   bool activation_checkpointing_offload = false;
 
   // Returns true if parameters are freed after forward and gathered again in backward.

@@ -1,8 +1,5 @@
 #include "runtime/parallel/make_sharded.h"
 
-#include <algorithm>
-#include <stdexcept>
-#include <string>
 #include <utility>
 
 #include "runtime/core/mesh.h"
@@ -10,12 +7,6 @@
 #include "runtime/parallel/sharded_model.h"
 
 namespace accel::runtime {
-
-void expect_supported(const ShardingOptions& options) {
-  if (!options.activation_checkpointing_offload) return;
-  throw std::invalid_argument(
-      "sharding.activation_checkpointing_offload is not supported yet: leave it unset");
-}
 
 std::shared_ptr<ParallelStrategy> make_sharded(std::shared_ptr<torch::nn::Module> module,
                                                const std::shared_ptr<Communicator>& world,

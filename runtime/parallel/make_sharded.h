@@ -12,10 +12,6 @@
 
 namespace accel::runtime {
 
-// Throws std::invalid_argument for an option that cannot be honored yet, because a run would differ
-// from what it asks for.
-void expect_supported(const ShardingOptions& options);
-
 // Returns a strategy in which each rank holds a part of the model. `local_size` is the number of
 // ranks on this host. `recorded` has those tensors of the model that deferred_init() has made.
 // Collective. Throws std::invalid_argument if the ranks cannot be divided into groups as the

@@ -16,6 +16,7 @@
 #include "runtime/process/generator_state.h"
 #include "runtime/process/process_control.h"
 #include "runtime/process/process_state.h"
+#include "runtime/recompute/saved_input.h"
 #include "runtime/recording/recorded_tensors.h"
 #include "runtime/step/training_step.h"
 
@@ -39,7 +40,10 @@ Preparation::Preparation(std::shared_ptr<ProcessState> process, const ProcessCon
       precision_{process_->device.type(), options.mixed_precision},
       transfer_(std::make_shared<DeviceTransfer>(
           options.device_placement ? std::optional(process_->device) : std::nullopt,
-          options.pin_memory, options.non_blocking, /*home=*/process_->device)) {
+          options.pin_memory, options.non_blocking, /*home=*/process_->device)),
+      inputs_on_host_(options.sharding && options.sharding->activation_checkpointing_offload
+                          ? std::make_shared<InputsOnHost>()
+                          : nullptr) {
   // Before the program builds its model, whose memory is then returned to the system, too.
   if (process_->device.is_cpu() && shards(options, processes)) use_large_blocks();
 }
@@ -59,7 +63,6 @@ std::shared_ptr<ParallelStrategy> Preparation::parallelize(
   }
   // Also what has been built with memory beside that.
   if (options.device_placement.value_or(options_.device_placement)) module->to(process_->device);
-  if (options_.sharding) expect_supported(*options_.sharding);
   run_.add_model(module);
   if (!processes_.use_distributed() || options.evaluation_mode) return nullptr;
   auto strategy = process_->models.find(*module);

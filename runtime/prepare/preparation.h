@@ -17,6 +17,7 @@ namespace accel::runtime {
 
 class DeviceTransfer;
 class EpochSequence;
+class InputsOnHost;
 class ProcessControl;
 class RunState;
 class TrainingStep;
@@ -98,6 +99,8 @@ class Preparation {
   RunState& run_;
   const ForwardPrecision precision_;
   const std::shared_ptr<const DeviceTransfer> transfer_;  // All loaders share its copy stream.
+  // For sharding.activation_checkpointing_offload; otherwise null.
+  const std::shared_ptr<const InputsOnHost> inputs_on_host_;
 };
 
 }  // namespace accel::runtime

@@ -13,18 +13,9 @@
 // gradient of a parameter sees it once and at the usual place.
 #include "runtime/recompute/recomputed_call.h"
 
-#include <ATen/SequenceNumber.h>
-#include <ATen/core/grad_mode.h>
-#include <torch/csrc/autograd/edge.h>
-#include <torch/csrc/autograd/engine.h>
-#include <torch/csrc/autograd/function.h>
-#include <torch/csrc/autograd/functions/accumulate_grad.h>
-#include <torch/csrc/autograd/functions/utils.h>
-#include <torch/csrc/autograd/saved_variable.h>
-#include <torch/csrc/autograd/variable.h>
-
 #include <algorithm>
 #include <atomic>
+#include <memory>
 #include <mutex>
 #include <stdexcept>
 #include <string>
@@ -32,6 +23,8 @@
 #include <unordered_set>
 #include <utility>
 
+#include "runtime/recompute/libtorch.h"
+#include "runtime/recompute/saved_input.h"
 #include "runtime/recompute/surroundings.h"
 
 namespace accel::runtime {
@@ -40,7 +33,6 @@ namespace {
 using torch::autograd::AccumulateGrad;
 using torch::autograd::Edge;
 using torch::autograd::Node;
-using torch::autograd::SavedVariable;
 using torch::autograd::variable_list;
 
 std::atomic<std::uint64_t> calls = 0;
@@ -146,7 +138,7 @@ class RecomputedCall final : public Node {
  public:
   // `saved` are the inputs as they were before the first call.
   RecomputedCall(RecomputedFunction function, const std::vector<at::Tensor>& inputs,
-                 std::vector<SavedVariable> saved, Surroundings surroundings,
+                 std::vector<SavedInput> saved, Surroundings surroundings,
                  std::vector<at::Tensor> parameters, std::vector<OutputShape> shapes)
       : function_(std::move(function)),
         surroundings_(std::move(surroundings)),
@@ -196,7 +188,7 @@ class RecomputedCall final : public Node {
   void release_variables() override {
     const std::lock_guard lock(mutex_);
     function_ = nullptr;
-    for (SavedVariable& input : inputs_) input.reset_data();
+    for (SavedInput& input : inputs_) input.reset();
   }
 
   std::string name() const override { return "RecomputedCall"; }
@@ -204,7 +196,7 @@ class RecomputedCall final : public Node {
  private:
   std::vector<at::Tensor> unpacked() {
     std::vector<at::Tensor> inputs;
-    for (const SavedVariable& input : inputs_) inputs.push_back(input.unpack());
+    for (const SavedInput& input : inputs_) inputs.push_back(input.unpack());
     return inputs;
   }
 
@@ -254,7 +246,7 @@ class RecomputedCall final : public Node {
   std::mutex mutex_;  // Backward passes of several threads may run one node.
   RecomputedFunction function_;
   const Surroundings surroundings_;
-  std::vector<SavedVariable> inputs_;
+  std::vector<SavedInput> inputs_;
   std::vector<bool> requires_grad_;  // By input.
   const std::vector<at::Tensor> parameters_;
   const std::vector<OutputShape> shapes_;
@@ -266,8 +258,8 @@ std::vector<at::Tensor> call_and_recompute(RecomputedFunction function,
                                            std::vector<at::Tensor> inputs) {
   if (!at::GradMode::is_enabled()) return function(inputs);
   Surroundings surroundings(inputs);
-  std::vector<SavedVariable> saved;
-  for (const at::Tensor& input : inputs) saved.emplace_back(input, /*is_output=*/false);
+  std::vector<SavedInput> saved;
+  for (const at::Tensor& input : inputs) saved.emplace_back(input);
   const std::vector<at::Tensor> arguments = detached(inputs);
   const std::uint64_t begin = at::sequence_number::peek();
   std::vector<at::Tensor> outputs;

@@ -1,9 +1,5 @@
 #include "runtime/recompute/surroundings.h"
 
-#include <ATen/Context.h>
-#include <ATen/autocast_mode.h>
-#include <c10/core/impl/VirtualGuardImpl.h>
-
 #include <algorithm>
 #include <set>
 

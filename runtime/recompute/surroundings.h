@@ -1,10 +1,10 @@
 // What a function finds around it when it is called, and must find again when it is called again.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
 #include <utility>
 #include <vector>
+
+#include "runtime/recompute/libtorch.h"
 
 namespace accel::runtime {
 
