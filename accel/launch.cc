@@ -16,6 +16,7 @@
 #include <iostream>
 #include <iterator>
 #include <stdexcept>
+#include <system_error>
 
 #include "runtime/error_text.h"
 #include "runtime/process/launched_call.h"

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <utility>
 
+#include "absl/time/clock.h"
 #include "agent/session_pauses.h"
 #include "common/clock.h"
 #include "common/grpc_status.h"

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <exception>
 #include <filesystem>
+#include <system_error>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"

@@ -1,6 +1,7 @@
 #include "cli/program.h"
 
 #include <filesystem>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <utility>
+
 #include "cli/fake_caller_context.h"
 #include "common/status_matchers.h"
 

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <tuple>
+
 #include "cli/command_test_fixture.h"
 #include "cli/commands.h"
 #include "common/parse_text.h"

@@ -11,6 +11,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/time/clock.h"
 #include "cli/command_test_fixture.h"
 #include "cli/commands.h"
 #include "cli/follow_job.h"

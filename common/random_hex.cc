@@ -3,6 +3,7 @@
 #include <sys/random.h>
 
 #include "absl/strings/escaping.h"
+#include "absl/strings/string_view.h"
 
 namespace accel::common {
 

@@ -1,5 +1,6 @@
 #include "common/wrap.h"
 
+#include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"

@@ -1,6 +1,7 @@
 // A node does not count as silent for time in which the coordinator itself was away. These tests
 // drive the loop as its own thread does: they call it when it asked to be called, or later.
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>

@@ -23,6 +23,7 @@
 #include <thread>
 #include <vector>
 
+#include "absl/time/clock.h"
 #include "common/log_throttle.h"
 #include "coordinator/coordinator.h"
 #include "coordinator/core/cluster_state.h"

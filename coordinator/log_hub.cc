@@ -2,6 +2,7 @@
 
 #include <sys/random.h>
 
+#include <iterator>
 #include <utility>
 
 #include "absl/strings/escaping.h"

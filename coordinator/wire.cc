@@ -5,7 +5,10 @@
 #include <google/protobuf/wire_format_lite.h>
 #include <grpcpp/impl/codegen/proto_utils.h>
 
+#include <string>
+
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "common/check.h"
 
 namespace accel::coordinator {

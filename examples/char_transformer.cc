@@ -6,6 +6,7 @@
 #include "examples/char_transformer.h"
 
 #include <CLI/CLI.hpp>
+#include <cstdlib>
 #include <iostream>
 #include <optional>
 #include <string>

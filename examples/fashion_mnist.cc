@@ -5,6 +5,7 @@
 //
 // With --project DIR it saves a checkpoint after each epoch and resumes from the newest one.
 #include <CLI/CLI.hpp>
+#include <cstdlib>
 #include <iomanip>
 #include <iostream>
 #include <string>

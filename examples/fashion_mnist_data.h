@@ -4,7 +4,9 @@
 #include <torch/torch.h>
 #include <zlib.h>
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>

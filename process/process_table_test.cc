@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <string>
 
 #include "absl/strings/str_cat.h"
 

@@ -1,5 +1,7 @@
 #include "security/client_identity.h"
 
+#include <utility>
+
 #include "common/status_matchers.h"
 #include "security/issue.h"
 

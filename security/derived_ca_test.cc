@@ -1,5 +1,7 @@
 #include "security/derived_ca.h"
 
+#include <utility>
+
 #include "absl/strings/escaping.h"
 #include "common/status_matchers.h"
 

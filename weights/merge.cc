@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstring>
 #include <map>
+#include <system_error>
 
 #include "common/checkpoint_error.h"
 #include "common/unique_fd.h"

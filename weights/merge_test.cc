@@ -8,6 +8,8 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <iterator>
+#include <utility>
 
 #include "common/checkpoint_error.h"
 #include "weights/core/shard_files.h"

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <functional>
 #include <map>
+#include <system_error>
 
 #include "common/checkpoint_error.h"
 #include "common/unique_fd.h"

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "absl/time/clock.h"
 #include "agent/code/fetched_code_fixture.h"
 
 namespace accel::agent {

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <system_error>
 
 #include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"

@@ -3,6 +3,9 @@
 
 #include <torch/torch.h>
 
+#include <cstdint>
+#include <optional>
+
 // Sample i is row i of a tensor [samples, width] of floats, with one of 10 classes.
 class ReadySamples : public torch::data::datasets::Dataset<ReadySamples> {
  public:

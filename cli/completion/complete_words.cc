@@ -1,6 +1,7 @@
 #include "cli/completion/complete_words.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"

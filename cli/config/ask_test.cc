@@ -1,6 +1,7 @@
 #include "cli/config/ask.h"
 
 #include <sstream>
+#include <utility>
 
 #include "common/status_matchers.h"
 

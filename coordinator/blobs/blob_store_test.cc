@@ -8,6 +8,7 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/synchronization/notification.h"
+#include "absl/time/clock.h"
 #include "common/status_matchers.h"
 #include "security/sha256.h"
 #include "upload/core/bad_trees.h"

@@ -1,5 +1,6 @@
 #include "coordinator/blobs/get_slots.h"
 
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"

@@ -3,6 +3,7 @@
 #include <grpc/grpc.h>
 #include <grpc/support/alloc.h>
 
+#include <initializer_list>
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/numbers.h"

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "absl/synchronization/notification.h"
 #include "common/status_matchers.h"

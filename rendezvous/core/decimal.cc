@@ -4,6 +4,7 @@
 #include <system_error>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/strip.h"
 
 namespace accel::rendezvous {

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <fstream>
+#include <iterator>
 #include <stdexcept>
 
 #include "runtime/checkpoint/commit.h"

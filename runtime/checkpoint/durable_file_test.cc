@@ -10,8 +10,10 @@
 #include <condition_variable>
 #include <cstring>
 #include <fstream>
+#include <iterator>
 #include <mutex>
 #include <random>
+#include <tuple>
 
 #include "accel/errors.h"
 #include "runtime/checkpoint/file_reader.h"

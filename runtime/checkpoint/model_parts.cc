@@ -1,5 +1,7 @@
 #include "runtime/checkpoint/model_parts.h"
 
+#include <algorithm>
+#include <iterator>
 #include <map>
 #include <stdexcept>
 #include <utility>

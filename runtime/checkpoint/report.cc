@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cstdint>
 #include <string_view>
+#include <system_error>
 
 #include "common/worker_env.h"
 

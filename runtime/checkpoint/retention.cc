@@ -1,5 +1,6 @@
 #include "runtime/checkpoint/retention.h"
 
+#include <exception>
 #include <iostream>
 #include <set>
 #include <string>

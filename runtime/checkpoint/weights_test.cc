@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 
 #include <fstream>
+#include <iterator>
 #include <optional>
 #include <set>
 #include <stdexcept>

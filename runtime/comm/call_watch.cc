@@ -1,7 +1,10 @@
 #include "runtime/comm/call_watch.h"
 
+#include <algorithm>
 #include <charconv>
 #include <exception>
+#include <system_error>
+#include <utility>
 
 namespace accel::runtime {
 namespace {

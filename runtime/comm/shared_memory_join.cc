@@ -1,5 +1,6 @@
 #include "runtime/comm/shared_memory_join.h"
 
+#include <exception>
 #include <utility>
 
 #include "common/boot_id.h"

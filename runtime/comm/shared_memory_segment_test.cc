@@ -11,8 +11,10 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <exception>
 #include <functional>
 #include <stdexcept>
+#include <system_error>
 
 namespace accel::runtime {
 namespace {

@@ -6,6 +6,7 @@
 #include <map>
 #include <random>
 #include <stdexcept>
+#include <utility>
 
 namespace accel::runtime {
 namespace {

@@ -4,8 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <numeric>
 #include <stdexcept>
+#include <utility>
 
 #include "runtime/core/iterable_shard.h"
 

@@ -7,6 +7,7 @@
 #include <limits>
 #include <stdexcept>
 #include <string_view>
+#include <system_error>
 
 #include "common/worker_env.h"
 

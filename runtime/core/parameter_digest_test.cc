@@ -6,6 +6,7 @@
 #include <cstring>
 #include <limits>
 #include <set>
+#include <utility>
 
 namespace accel::runtime {
 namespace {

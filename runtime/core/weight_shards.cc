@@ -20,6 +20,7 @@
 #include <nlohmann/json.hpp>
 #include <regex>
 #include <stdexcept>
+#include <utility>
 
 #include "accel/errors.h"
 #include "weights/core/parse_json.h"

@@ -6,6 +6,7 @@
 #include <latch>
 #include <mutex>
 #include <set>
+#include <string>
 #include <thread>
 
 #include "accel/data_loader.h"

@@ -3,6 +3,7 @@
 #include <c10/cuda/CUDAFunctions.h>
 #include <cuda_runtime_api.h>
 
+#include <chrono>
 #include <torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp>
 #include <type_traits>
 

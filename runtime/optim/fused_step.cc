@@ -7,6 +7,7 @@
 #include <ATen/ops/full.h>
 #include <ATen/ops/zeros_like.h>
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <tuple>

@@ -38,6 +38,7 @@
 // only backward() is collective: a rank may call the model as often as it likes.
 #include "runtime/parallel/data_parallel.h"
 
+#include <algorithm>
 #include <functional>
 #include <stdexcept>
 #include <string>

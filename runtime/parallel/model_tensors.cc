@@ -1,6 +1,7 @@
 #include "runtime/parallel/model_tensors.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <sstream>
 
 namespace accel::runtime {

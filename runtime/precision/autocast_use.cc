@@ -1,7 +1,9 @@
 #include "runtime/precision/autocast_use.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <deque>
+#include <iterator>
 
 #include "runtime/precision/libtorch.h"
 

@@ -4,6 +4,7 @@
 #include <torch/optim/sgd.h>
 #include <torch/types.h>
 
+#include <cmath>
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>

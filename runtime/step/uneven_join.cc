@@ -1,5 +1,6 @@
 #include "runtime/step/uneven_join.h"
 
+#include <exception>
 #include <memory>
 #include <stdexcept>
 #include <string>

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <exception>
 #include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>

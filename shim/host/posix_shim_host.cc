@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 #include <variant>
 

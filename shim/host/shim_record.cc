@@ -1,5 +1,6 @@
 #include "shim/host/shim_record.h"
 
+#include <functional>
 #include <map>
 #include <utility>
 

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <set>
 #include <stdexcept>
+#include <utility>
 
 #include "tests/conformance/golden.h"
 

@@ -1,6 +1,7 @@
 // Shards of rows, and checkpoints of several ranks, compared with those of Python's fully_shard().
 #include <gtest/gtest.h>
 
+#include <cstdio>
 #include <map>
 #include <stdexcept>
 

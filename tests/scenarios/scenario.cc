@@ -1,6 +1,7 @@
 #include "tests/scenarios/scenario.h"
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 
 #include "absl/strings/match.h"

@@ -3,6 +3,7 @@
 #include <sys/eventfd.h>
 
 #include <algorithm>
+#include <iterator>
 
 namespace accel::simulation {
 namespace {

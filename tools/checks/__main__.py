@@ -3,11 +3,11 @@ are not faults."""
 
 import sys
 
-from tools.checks import (dead_files, dead_functions, definitions, drawings, history, long_files, proto_fields, purity,
-                          refused_phrases, tree)
+from tools.checks import (dead_files, dead_functions, definitions, drawings, history, long_files, missing_includes,
+                          proto_fields, purity, refused_phrases, tree)
 
 # Each check reads the files and returns one line per fault.
-_CHECKS = (purity, definitions, dead_files, dead_functions, proto_fields, drawings, refused_phrases)
+_CHECKS = (purity, missing_includes, definitions, dead_files, dead_functions, proto_fields, drawings, refused_phrases)
 
 
 def _print(kind, title, lines):

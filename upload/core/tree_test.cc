@@ -1,6 +1,7 @@
 #include "upload/core/tree.h"
 
 #include <random>
+#include <utility>
 
 #include "absl/strings/str_replace.h"
 #include "common/status_matchers.h"

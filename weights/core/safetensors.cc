@@ -4,6 +4,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <tuple>
+#include <utility>
 
 #include "common/checkpoint_error.h"
 #include "weights/core/parse_json.h"

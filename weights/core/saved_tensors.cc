@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <tuple>
+#include <utility>
 
 #include "common/checkpoint_error.h"
 #include "weights/core/shown.h"

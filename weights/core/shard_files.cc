@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <utility>
 
 #include "common/checkpoint_error.h"
 #include "weights/core/parse_json.h"

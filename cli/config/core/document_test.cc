@@ -1,5 +1,7 @@
 #include "cli/config/core/document.h"
 
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "common/status_matchers.h"
 

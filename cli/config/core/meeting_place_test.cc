@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <utility>
 
 #include "cli/config/core/read_value.h"
 #include "common/status_matchers.h"

@@ -1,5 +1,7 @@
 #include "cli/config/core/parallelism_rules.h"
 
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "common/status_matchers.h"
 

@@ -5,6 +5,7 @@
 // not drive are left out.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>

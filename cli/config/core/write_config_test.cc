@@ -1,5 +1,7 @@
 #include "cli/config/core/write_config.h"
 
+#include <utility>
+
 #include "common/status_matchers.h"
 
 namespace accel::cli {

@@ -1,5 +1,7 @@
 #include "cli/estimate/core/architectures.h"
 
+#include <algorithm>
+
 #include "cli/estimate/core/architecture_table.h"
 #include "common/status_matchers.h"
 

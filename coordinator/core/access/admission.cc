@@ -1,6 +1,7 @@
 #include "coordinator/core/access/admission.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "absl/strings/str_cat.h"

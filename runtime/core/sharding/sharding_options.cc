@@ -5,6 +5,7 @@
 #include <limits>
 #include <regex>
 #include <stdexcept>
+#include <system_error>
 
 #include "runtime/core/sharding/named_value.h"
 

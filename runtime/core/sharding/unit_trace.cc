@@ -4,6 +4,7 @@
 #include <charconv>
 #include <map>
 #include <string_view>
+#include <system_error>
 
 namespace accel::runtime {
 namespace {

@@ -1,7 +1,0 @@
-// The same as precompiled_headers_used.cc for the options of a test.
-
-#if defined(__PIC__) && !defined(__clang__) && !defined(ACCEL_HEADERS_ARE_NOT_PRECOMPILED)
-static_assert(sizeof(torch::nn::Module) > 0);
-#endif
-
-int main() { return 0; }
