@@ -24,7 +24,7 @@ namespace accel {
 // `make` calls may be anything but:
 // - item() and other reads of values, generators other than the default one, devices other than
 //   the CPU, sparse tensors, and operators that LibTorch has not implemented without memory, such
-//   as flip() and randperm(): std::invalid_argument or c10::Error;
+//   as nonzero() and multinomial(): std::invalid_argument or c10::Error;
 // - initialisation that follows the return of `make`, or other uses before prepare():
 //   std::logic_error.
 template <typename Make>

@@ -2,6 +2,7 @@
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/TensorIndexing.h>
 #include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/ops/_unique.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <torch/nn/modules/batchnorm.h>
@@ -78,6 +79,7 @@ struct ManyImpl : torch::nn::Module {
       register_buffer("order", order);
       embed->weight.mul_(2);  // The buffers are not views of it.
     }
+    register_without_shapes(encoding);
     torch::manual_seed(11);
     register_parameter("seeded", torch::randn({3}).bernoulli_(0.5) + torch::rand({3}));
     apply([](torch::nn::Module& module) {
@@ -87,6 +89,16 @@ struct ManyImpl : torch::nn::Module {
     cast->register_buffer("shift", torch::tensor({0.5, 0.25}));
     cast->to(torch::kDouble);
   }
+
+  // LibTorch does not compute the shapes of these operators.
+  void register_without_shapes(const torch::Tensor& encoding) {
+    const torch::Tensor mixed = torch::randperm(6);
+    register_buffer("mixed", mixed);
+    register_buffer("flipped",
+                    (encoding * 2).flip({0, 1}) + torch::rand({6, 1}).expand({6, 4}).flip(0));
+    register_buffer("rolled", encoding.index_select(0, mixed).roll({1}, {0}));
+  }
+
   torch::nn::Embedding embed = nullptr;
   torch::nn::LSTM lstm = nullptr;
 };
@@ -158,9 +170,12 @@ TEST(DeferredConstructorTest, WhatCannotBeExecutedLaterIsRefused) {
     EXPECT_THAT(error([] { torch::zeros({2}, torch::kCUDA); }), HasSubstr("on cuda"));
     EXPECT_THAT(error([] { torch::rand({2}) + without_memory([] { return torch::rand({2}); }); }),
                 HasSubstr("uses a tensor without values"));
-    EXPECT_THAT(error([] { (void)torch::arange(3).flip(0); }),
-                HasSubstr("aten::flip cannot be called without memory"));
-    EXPECT_THAT(error([] { (void)torch::randperm(3); }), HasSubstr("cannot be called without"));
+    EXPECT_THAT(error([] { (void)torch::arange(3).nonzero(); }),
+                HasSubstr("aten::nonzero cannot be called without memory"));
+    EXPECT_THAT(error([] { (void)torch::ones({3}).multinomial(1); }),
+                HasSubstr("aten::multinomial cannot be called without memory"));
+    EXPECT_THAT(error([] { (void)at::_unique(torch::arange(3)); }),
+                HasSubstr("cannot be called without memory"));
     const torch::Tensor outside = torch::zeros({4});
     EXPECT_THAT(error([&] { outside.narrow(0, 1, 2).normal_(); }), HasSubstr("share memory with"));
     EXPECT_TRUE(outside.eq(0).all().item<bool>());

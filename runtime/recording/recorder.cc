@@ -13,11 +13,13 @@
 
 #include <c10/core/DefaultDtype.h>
 
-#include <functional>
+#include <cstddef>
 #include <stdexcept>
 #include <string>
 #include <utility>
 
+#include "runtime/recording/call_on_zeros.h"
+#include "runtime/recording/each_tensor.h"
 #include "runtime/recording/libtorch.h"
 #include "runtime/recording/tape.h"
 
@@ -48,26 +50,6 @@ std::string name_of(const c10::OperatorHandle& op) { return op.operator_name().n
   throw std::invalid_argument("deferred_init: " + name_of(op) + " " + why);
 }
 
-// Calls `visit` with each tensor, and returns the value with what it has returned. Lists are
-// copied.
-c10::IValue changed(const c10::IValue& value,
-                    const std::function<at::Tensor(const at::Tensor&)>& visit) {
-  if (value.isTensor()) return visit(value.toTensor());
-  if (value.isTensorList()) {
-    c10::List<at::Tensor> list;
-    for (const at::Tensor& tensor : value.toTensorVector()) list.push_back(visit(tensor));
-    return list;
-  }
-  if (value.isOptionalTensorList()) {
-    c10::List<std::optional<at::Tensor>> list;
-    for (const std::optional<at::Tensor>& tensor : value.toOptionalTensorVector()) {
-      list.push_back(tensor ? std::optional(visit(*tensor)) : std::nullopt);
-    }
-    return list;
-  }
-  return value;
-}
-
 c10::DispatchKeySet below(c10::DispatchKeySet keys) {
   return keys & c10::DispatchKeySet(c10::DispatchKeySet::FULL_AFTER, kInterceptedKey);
 }
@@ -96,7 +78,7 @@ class Call {
       const c10::IValue& value = (*stack_)[first_ + i];
       has_device_ = has_device_ || name(i) == "device";
       is_for_meta_ = is_for_meta_ || (value.isDevice() && value.toDevice().is_meta());
-      changed(value, [&](const at::Tensor& tensor) {
+      with_each_tensor(value, [&](const at::Tensor& tensor) {
         if (const Recorded* const place = recorded(tensor)) used_ = place->tape;
         return tensor;
       });
@@ -124,14 +106,7 @@ class Call {
     Step step{.op = op_, .default_dtype = c10::get_default_dtype()};
     for (std::size_t i = 0; i < schema().arguments().size(); ++i) take_argument(step, i, tape);
     if (draws()) tape->note_draw();
-    try {
-      const NestedScope inner;
-      call_on_meta(op_, keys_, stack_);
-    } catch (const c10::NotImplementedError&) {
-      refuse(op_,
-             "cannot be called without memory, because LibTorch does not compute its shapes: "
-             "use other operators, or build the model as usual");
-    }
+    call_without_values();
     take_results(step, tape);
     if (!only_makes_views(schema())) tape->steps.push_back(std::move(step));
   }
@@ -173,7 +148,7 @@ class Call {
     const auto* const alias = schema().arguments()[i].alias_info();
     const bool is_written = alias != nullptr && alias->isWrite();
     std::vector<Operand> operands;
-    value = changed(value, [&](const at::Tensor& tensor) {
+    value = with_each_tensor(value, [&](const at::Tensor& tensor) {
       if (!tensor.defined()) {
         operands.emplace_back();
         return tensor;
@@ -188,6 +163,23 @@ class Call {
     });
     step.arguments.emplace_back();
     step.tensors.emplace_back(i, std::move(operands));
+  }
+
+  void call_without_values() {
+    const NestedScope inner;
+    Stack arguments(stack_->begin() + static_cast<std::ptrdiff_t>(first_), stack_->end());
+    try {
+      return call_on_meta(op_, keys_, stack_);
+    } catch (const c10::NotImplementedError&) {
+      if (!shows_shapes_on_zeros(op_)) {
+        refuse(op_,
+               "cannot be called without memory, because LibTorch does not compute its shapes: "
+               "use other operators, or build the model as usual");
+      }
+    }
+    call_on_zeros(op_, &arguments);
+    stack_->resize(first_);
+    stack_->insert(stack_->end(), arguments.begin(), arguments.end());
   }
 
   // Turns a tensor with memory into a recorded one, because a recorded call is about to write to
@@ -234,7 +226,7 @@ class Call {
   void take_results(Step& step, const std::shared_ptr<Tape>& tape) {
     const std::size_t count = schema().returns().size();
     for (std::size_t i = stack_->size() - count; i < stack_->size(); ++i) {
-      (*stack_)[i] = changed((*stack_)[i], [&](const at::Tensor& tensor) {
+      (*stack_)[i] = with_each_tensor((*stack_)[i], [&](const at::Tensor& tensor) {
         const bool is_known = !tensor.defined() || recorded(tensor) != nullptr;
         if (!is_known && (!tensor.is_meta() || tensor.layout() != at::kStrided)) {
           refuse(op_, "makes a tensor that cannot be recorded, such as a sparse one");

@@ -7,9 +7,6 @@
 #include "runtime/recording/replay.h"
 
 #include <c10/core/DefaultDtype.h>
-#include <c10/core/DispatchKeySet.h>
-#include <c10/core/TensorImpl.h>
-#include <c10/core/impl/LocalDispatchKeySet.h>
 
 #include <map>
 #include <optional>
@@ -19,23 +16,12 @@
 #include "runtime/core/replay_plan.h"
 #include "runtime/process/generator_state.h"
 #include "runtime/recording/libtorch.h"
+#include "runtime/recording/plain_dispatch.h"
 
 namespace accel::runtime {
 namespace {
 
 using Memories = std::map<int, c10::Storage>;
-
-// Operators are executed as they were recorded: below autograd, autocast and every interception.
-const c10::impl::LocalDispatchKeySet& plain_dispatch() {
-  static const c10::impl::LocalDispatchKeySet keys = [] {
-    c10::impl::LocalDispatchKeySet plain = c10::impl::tls_local_dispatch_key_set();
-    plain.included_ = c10::DispatchKeySet(c10::DispatchKey::BackendSelect);
-    plain.excluded_ =
-        c10::default_excluded_set | c10::autograd_dispatch_keyset_with_ADInplaceOrView;
-    return plain;
-  }();
-  return keys;
-}
 
 // Restores what a replay changes in this process.
 struct Surroundings {
