@@ -89,10 +89,11 @@ class CallWatch {
   // Returns the call that is open, or else the last one.
   NumberedCall current();
 
-  // Explains why `call` failed: announces it, waits up to Pace::grace until the board has a line of
-  // every rank but those, `count_lost()` in number, that cannot write any more, and returns
-  // describe_missing_ranks(). Returns an empty string if the board cannot be reached. `call` may
-  // have ended, and others may have begun: a GPU fails long after the host has gone on.
+  // Returns describe_missing_ranks() for a call that failed, or an empty string if the board cannot
+  // be reached. Announces the call first, and then waits until each rank that lives has written its
+  // line on the board, but no longer than Pace::grace. `count_lost()` is the number of ranks that
+  // cannot write any more. Later calls may have begun meanwhile, because a GPU reports a failure
+  // long after the host has made the call.
   std::string explain(
       const NumberedCall& call, const std::function<int()>& count_lost = [] { return 0; });
 

@@ -135,7 +135,7 @@ def _used(tree, path):
     code = [token for token in code if token.text != "ranges"]  # std::ranges::sort has the header of std::sort.
     for i, space in enumerate(code[:-2]):
         if space.text in _BY_SPACE and code[i + 1].text == "::":
-            name = next(token.text for token in code[i + 1:] if token.text != "::")
+            name = next((token.text for token in code[i + 1:i + 4] if token.text != "::"), "")
             header = _BY_SPACE[space.text].get(name)
             if header:
                 yield space.line, f"{space.text}::{name}", header
