@@ -15,6 +15,9 @@ def _compile(ctx, toolchain, features, source, output, copts):
         user_compile_flags = ctx.fragments.cpp.copts + ctx.fragments.cpp.cxxopts + copts + [
             "-x",
             "c++-header",
+            "-fplugin=" + ctx.file._plugin.path,
+            # The compiler ignores pragmas that it does not know.
+            "-Werror=unknown-pragmas",
             # Recorded in the output, as -fpch-deps needs it.
             "-MD",
             "-MF",
@@ -39,7 +42,7 @@ def _compile(ctx, toolchain, features, source, output, copts):
             action_name = _ACTION,
             variables = variables,
         ),
-        inputs = depset([source] + ctx.files._versions, transitive = [context.headers, toolchain.all_files]),
+        inputs = depset([source, ctx.file._plugin] + ctx.files._versions, transitive = [context.headers, toolchain.all_files]),
         outputs = [output],
         mnemonic = "CppPrecompile",
         progress_message = "Precompiling the headers of %s (%s)" % (ctx.label, output.basename),
@@ -50,6 +53,9 @@ _HEADER = "accel_precompiled.h"
 
 # The compiler collects no garbage. It would look through all that it has loaded, to free little.
 _NO_COLLECTION = ["--param", "ggc-min-heapsize=8388608"]
+
+# The last line of what is precompiled. Without it, each file would instantiate thousands of templates again.
+_INSTANTIATE = "#pragma accel instantiate_templates\n"
 
 def _precompiled_headers_impl(ctx):
     toolchain = find_cpp_toolchain(ctx)
@@ -71,7 +77,7 @@ def _precompiled_headers_impl(ctx):
     for variant, copts in ctx.attr.variants.items():
         source = ctx.actions.declare_file("%s/%s.h" % (ctx.label.name, variant))
         headers = ctx.attr.headers + ctx.attr.more_headers.get(variant, [])
-        ctx.actions.write(source, "".join(["#include <%s>\n" % each for each in headers]))
+        ctx.actions.write(source, "".join(["#include <%s>\n" % each for each in headers]) + _INSTANTIATE)
         precompiled = ctx.actions.declare_file("%s/%s.gch/%s" % (ctx.label.name, _HEADER, variant))
         _compile(ctx, toolchain, features, source, precompiled, copts)
         files += [source, precompiled]
@@ -108,6 +114,7 @@ precompiled_headers = rule(
         "more_headers": attr.string_list_dict(doc = "By name of a variant, what it has beside `headers`."),
         "is_last": attr.bool(doc = "One target is the last one. All others depend on it."),
         "deps": attr.label_list(providers = [CcInfo], doc = "What provides the headers."),
+        "_plugin": attr.label(default = ":instantiate_templates.so", allow_single_file = True),
         "_versions": attr.label(default = "@system_packages//:versions", allow_single_file = True),
         "_cc_toolchain": attr.label(default = "@bazel_tools//tools/cpp:current_cc_toolchain"),
     },
