@@ -30,7 +30,7 @@ std::optional<v1::NodeDesired> LocalLink::TakeDesired(uint64_t) {
     desired = std::exchange(inbox_->desired, nullptr);
   }
   if (desired == nullptr) return std::nullopt;
-  return *desired;
+  return coordinator::Whole(*desired);
 }
 
 absl::Status LocalLink::fatal() {

@@ -86,7 +86,6 @@ EnvList Defaults(const NodeWorld& world) {
 void SetWorld(const NodeWorld& world, EnvBuilder* env) {
   env->Set(kEnvWorldSize, std::to_string(world.world_size));
   env->Set(kEnvLocalWorldSize, std::to_string(world.local_world_size));
-  env->Set(kEnvGroupRank, std::to_string(world.machine_rank));
   env->Set(kEnvGroupWorldSize, std::to_string(world.num_machines));
   env->Set(kEnvRoleWorldSize, std::to_string(world.world_size));
   env->Set(kEnvRoleName, world.role.empty() ? "default" : world.role);
@@ -106,7 +105,7 @@ std::string JoinIds(const std::vector<int>& ids) {
 
 }  // namespace
 
-EnvList GenerationEnv(const NodeWorld& world) {
+EnvList SharedEnv(const NodeWorld& world) {
   EnvBuilder env;
   env.Set(Defaults(world));
   env.Set(world.user_env);
@@ -115,9 +114,21 @@ EnvList GenerationEnv(const NodeWorld& world) {
   if (world.world_size > 1) SetWorld(world, &env);
   env.Set(kEnvAccelJobId, world.job_id);
   env.Set(kEnvAccelGeneration, std::to_string(world.generation));
-  env.Set(kEnvAccelNode, world.node_name);
-  env.Set(kEnvAccelMachineRank, std::to_string(world.machine_rank));
   env.Set(kEnvAccelNumMachines, std::to_string(world.num_machines));
+  return env.Take();
+}
+
+EnvList NodeEnv(const NodeWorld& world) {
+  EnvList env = {{kEnvAccelNode, world.node_name},
+                 {kEnvAccelMachineRank, std::to_string(world.machine_rank)}};
+  if (world.world_size > 1) env.emplace_back(kEnvGroupRank, std::to_string(world.machine_rank));
+  return env;
+}
+
+EnvList GenerationEnv(const NodeWorld& world) {
+  EnvBuilder env;
+  env.Set(SharedEnv(world));
+  env.Set(NodeEnv(world));
   return env.Take();
 }
 

@@ -112,7 +112,16 @@ struct NodeWorld {
 };
 
 // Returns the variables that all ranks of a node share, with those that the submitter has set.
+// These are SharedEnv() and NodeEnv() together.
 EnvList GenerationEnv(const NodeWorld& world);
+
+// Returns the part of GenerationEnv() that is the same on each node that has the same interface,
+// local world size and GPUs. Does not read the node's name, its machine rank and its first rank.
+EnvList SharedEnv(const NodeWorld& world);
+
+// Returns the part of GenerationEnv() that differs from node to node. A submitter cannot set any of
+// these variables.
+EnvList NodeEnv(const NodeWorld& world);
 
 // Returns the variables that differ between local ranks. They win over those of GenerationEnv().
 EnvList RankEnv(const NodeWorld& world, int local_rank);

@@ -14,6 +14,7 @@
 #include "common/ids.h"
 #include "coordinator/access/caller.h"
 #include "coordinator/access_turn.h"
+#include "coordinator/core/desired.h"
 #include "coordinator/log_pipe.h"
 #include "proto/job.pb.h"
 #include "proto/node.pb.h"
@@ -22,7 +23,7 @@
 namespace accel::coordinator {
 
 using JobPtr = std::shared_ptr<const v1::Job>;
-using DesiredPtr = std::shared_ptr<const v1::NodeDesired>;
+using DesiredPtr = std::shared_ptr<const Desired>;
 
 // A subscription that lasts until this object is destroyed. A callback that is running on another
 // thread at that time still finishes. Callbacks should therefore own what they use, or hold a weak

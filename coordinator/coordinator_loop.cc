@@ -319,7 +319,8 @@ void CoordinatorLoop::Publish(const Changes& changes) {
   }
   // Read here, because a commit may have taken long.
   const absl::Time now = options_.clock->Now();
-  for (const common::NodeId& node : changes.nodes) sessions_.Publish(node, now, &state_);
+  SharedStarts starts;
+  for (const common::NodeId& node : changes.nodes) sessions_.Publish(node, now, &state_, &starts);
 }
 
 }  // namespace accel::coordinator

@@ -39,7 +39,7 @@ inline void AddGeneration(const std::string& job, int generation,
 
 // An agent and everything that it received from the coordinator.
 struct ConnectedAgent {
-  std::vector<DesiredPtr> desired;
+  std::vector<std::shared_ptr<const v1::NodeDesired>> desired;
   std::optional<absl::Status> closed;
   std::unique_ptr<AgentSession> session;
 };
@@ -47,7 +47,9 @@ struct ConnectedAgent {
 inline std::shared_ptr<ConnectedAgent> Connect(Coordinator* coordinator) {
   auto agent = std::make_shared<ConnectedAgent>();
   AgentCallbacks callbacks;
-  callbacks.on_desired = [agent](DesiredPtr desired) { agent->desired.push_back(desired); };
+  callbacks.on_desired = [agent](const DesiredPtr& desired) {
+    agent->desired.push_back(std::make_shared<const v1::NodeDesired>(Whole(*desired)));
+  };
   callbacks.on_closed = [agent](absl::Status status) { agent->closed = status; };
   agent->session = coordinator->OpenAgentSession(Owner(), std::move(callbacks));
   return agent;

@@ -274,14 +274,15 @@ TEST(CoordinatorLoopThread, RunsAJobByItself) {
   absl::Notification opened;
   AgentCallbacks callbacks;
   callbacks.on_closed = [](absl::Status) {};
-  callbacks.on_desired = [&, sequence = uint64_t{1}](DesiredPtr desired) mutable {
+  callbacks.on_desired = [&, sequence = uint64_t{1}](const DesiredPtr& parts) mutable {
+    const v1::NodeDesired desired = Whole(*parts);
     opened.WaitForNotification();
     v1::NodeObserved observed = Observed(++sequence);
-    observed.set_applied_version(desired->version());
-    for (const auto& generation : desired->generations()) {
+    observed.set_applied_version(desired.version());
+    for (const auto& generation : desired.generations()) {
       AddGeneration(generation.key().job_id(), 1, v1::ObservedGeneration::ENDED, &observed);
     }
-    if (desired->forget_size() == 0) session->Report(observed);
+    if (desired.forget_size() == 0) session->Report(observed);
   };
   session = loop.OpenAgentSession(Owner(), std::move(callbacks));
   opened.Notify();

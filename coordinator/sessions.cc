@@ -6,7 +6,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/log.h"
-#include "coordinator/core/desired_state.h"
 #include "coordinator/core/observe.h"
 
 namespace accel::coordinator {
@@ -124,7 +123,8 @@ void Sessions::Leave(SessionId session, const common::NodeId& node, ClusterState
   log_hub_.LoseNode(node);
 }
 
-void Sessions::Publish(const common::NodeId& node, absl::Time now, ClusterState* state) {
+void Sessions::Publish(const common::NodeId& node, absl::Time now, ClusterState* state,
+                       SharedStarts* starts) {
   const auto entry = state->nodes.find(node);
   if (entry == state->nodes.end()) return;
   const auto found = sessions_.find(entry->second.session);
@@ -134,9 +134,10 @@ void Sessions::Publish(const common::NodeId& node, absl::Time now, ClusterState*
   const bool ask = !entry->second.jobs.empty() && entry->second.clock.NeedsAnswer(now);
   if (signature == found->second.signature && !ask) return;
   found->second.signature = std::move(signature);
-  auto desired = std::make_shared<const v1::NodeDesired>(
-      BuildDesired(*state, node, readers, ++state->revision));
-  entry->second.clock.Sent(desired->version(), now);
+  const uint64_t version = ++state->revision;
+  auto desired =
+      std::make_shared<const Desired>(BuildDesired(*state, node, readers, version, starts));
+  entry->second.clock.Sent(version, now);
   found->second.callbacks.on_desired(std::move(desired));
 }
 

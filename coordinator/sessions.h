@@ -8,6 +8,7 @@
 #include "common/log_throttle.h"
 #include "coordinator/coordinator.h"
 #include "coordinator/core/cluster_state.h"
+#include "coordinator/core/desired_state.h"
 #include "coordinator/inbox.h"
 #include "coordinator/log_hub.h"
 
@@ -33,8 +34,9 @@ class Sessions {
 
   // Sends the node its desired state if the node is connected and the desired state differs from
   // the one that it received last. A node with jobs also gets it again when its clock needs the
-  // answer: see coordinator/core/node_clock.h.
-  void Publish(const common::NodeId& node, absl::Time now, ClusterState* state);
+  // answer: see coordinator/core/node_clock.h. `starts` must have been used for this state only.
+  void Publish(const common::NodeId& node, absl::Time now, ClusterState* state,
+               SharedStarts* starts);
 
   // Ends all sessions with UNAVAILABLE.
   void Close();

@@ -122,4 +122,9 @@ grpc::ByteBuffer ToBytes(const google::protobuf::Message& message) {
   return bytes;
 }
 
+grpc::ByteBuffer ToBytes(const Desired& desired) {
+  const grpc::Slice slice(Encode(desired));
+  return grpc::ByteBuffer(&slice, 1);
+}
+
 }  // namespace accel::coordinator

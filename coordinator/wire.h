@@ -9,6 +9,7 @@
 #include <cstddef>
 
 #include "absl/status/status.h"
+#include "coordinator/core/desired.h"
 
 namespace accel::coordinator {
 
@@ -26,5 +27,6 @@ absl::Status Parse(const grpc::ByteBuffer& bytes, const WireBounds& bounds,
 
 // Serializes the message.
 grpc::ByteBuffer ToBytes(const google::protobuf::Message& message);
+grpc::ByteBuffer ToBytes(const Desired& desired);
 
 }  // namespace accel::coordinator

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "common/loopback.h"
 #include "common/worker_env.h"
 #include "common/world_size.h"
@@ -48,6 +49,7 @@ std::vector<uint64_t> SocketsToClose(const NodeEntry& node) {
   return ids;
 }
 
+// Returns the part's world, without the variables of the submitter.
 common::NodeWorld WorldOf(const JobEntry& entry, const NodeEntry& node, int machine_rank) {
   const v1::Job& job = entry.job;
   const v1::GenerationRecord& generation = *CurrentGeneration(job);
@@ -72,9 +74,6 @@ common::NodeWorld WorldOf(const JobEntry& entry, const NodeEntry& node, int mach
   world.debug = job.spec().debug();
   world.role = job.spec().role();
   world.terminal_columns = job.spec().terminal_columns();
-  for (const v1::EnvVar& variable : job.spec().env()) {
-    world.user_env.emplace_back(variable.name(), variable.value());
-  }
   return world;
 }
 
@@ -108,16 +107,35 @@ void AddStorePeers(const v1::GenerationRecord& generation, v1::DesiredGeneration
   for (const std::string& peer : peers) desired->add_store_peers(peer);
 }
 
-void FillStart(const Limits& limits, const JobEntry& entry, const NodeEntry& node, int machine_rank,
-               v1::DesiredGeneration* desired) {
-  const v1::JobSpec& spec = entry.job.spec();
+// Returns the fields of a start that are the same on all nodes of the generation, if their worlds
+// differ only in what NodeEnv() reads.
+v1::DesiredGeneration SharedStart(const Limits& limits, const v1::JobSpec& spec,
+                                  common::NodeWorld world) {
+  for (const v1::EnvVar& variable : spec.env()) {
+    world.user_env.emplace_back(variable.name(), variable.value());
+  }
+  v1::DesiredGeneration start;
+  *start.mutable_argv() = spec.argv();
+  start.set_workdir(spec.workdir());
+  *start.mutable_required_paths() = spec.required_paths();
+  AddEnv(common::SharedEnv(world), start.mutable_env());
+  start.set_failure_grace_ms(absl::ToInt64Milliseconds(FailureGrace(limits, spec)));
+  start.set_keep_stdin(spec.keep_stdin() && world.world_size == 1);
+  start.set_log_dir(spec.log_dir());
+  start.set_runs_as(spec.runs_as());
+  start.set_upload(spec.upload());
+  start.set_on_agent_loss(spec.on_agent_loss() == v1::END ? v1::END : v1::KEEP);
+  start.set_stop_on_disconnect_after_ms(spec.stop_on_disconnect_after_ms());
+  start.set_report_checkpoints(IsElastic(spec));
+  return start;
+}
+
+// Fills the fields of a start that differ from node to node.
+void FillOwn(const JobEntry& entry, const common::NodeWorld& world,
+             v1::DesiredGeneration* desired) {
   const v1::GenerationRecord& generation = *CurrentGeneration(entry.job);
-  const v1::Placement& placement = generation.placements(machine_rank);
-  const common::NodeWorld world = WorldOf(entry, node, machine_rank);
-  *desired->mutable_argv() = spec.argv();
-  desired->set_workdir(spec.workdir());
-  *desired->mutable_required_paths() = spec.required_paths();
-  AddEnv(common::GenerationEnv(world), desired->mutable_env());
+  const v1::Placement& placement = generation.placements(world.machine_rank);
+  AddEnv(common::NodeEnv(world), desired->mutable_env());
   for (int local_rank = 0; local_rank < placement.processes(); ++local_rank) {
     v1::DesiredWorker* worker = desired->add_workers();
     worker->set_rank(placement.first_rank() + local_rank);
@@ -126,17 +144,22 @@ void FillStart(const Limits& limits, const JobEntry& entry, const NodeEntry& nod
   }
   desired->set_store_socket(placement.store_socket());
   if (placement.store_socket() != 0) AddStorePeers(generation, desired);
-  desired->set_failure_grace_ms(absl::ToInt64Milliseconds(FailureGrace(limits, spec)));
-  desired->set_keep_stdin(spec.keep_stdin() && world.world_size == 1);
-  desired->set_log_dir(spec.log_dir());
-  desired->set_runs_as(spec.runs_as());
-  desired->set_upload(spec.upload());
-  desired->set_on_agent_loss(spec.on_agent_loss() == v1::END ? v1::END : v1::KEEP);
-  desired->set_stop_on_disconnect_after_ms(spec.stop_on_disconnect_after_ms());
-  desired->set_report_checkpoints(IsElastic(spec));
 }
 
 }  // namespace
+
+std::shared_ptr<const std::string> SharedStarts::Find(const Limits& limits, const v1::JobSpec& spec,
+                                                      const common::NodeWorld& world) {
+  const std::string key =
+      absl::StrCat(world.job_id, "|", world.interface, "|", world.local_world_size, "|",
+                   absl::StrJoin(world.gpu_ids, ","));
+  std::shared_ptr<const std::string>& start = starts_[key];
+  if (start == nullptr) {
+    start =
+        std::make_shared<const std::string>(SharedStart(limits, spec, world).SerializeAsString());
+  }
+  return start;
+}
 
 std::string DesiredSignature(const ClusterState& state, const common::NodeId& id,
                              const std::vector<v1::LogReader>& readers) {
@@ -161,24 +184,28 @@ std::string DesiredSignature(const ClusterState& state, const common::NodeId& id
   return signature;
 }
 
-v1::NodeDesired BuildDesired(const ClusterState& state, const common::NodeId& id,
-                             const std::vector<v1::LogReader>& readers, uint64_t version) {
+Desired BuildDesired(const ClusterState& state, const common::NodeId& id,
+                     const std::vector<v1::LogReader>& readers, uint64_t version,
+                     SharedStarts* starts) {
   const NodeEntry& node = state.nodes.at(id);
-  v1::NodeDesired desired;
+  Desired parts;
+  v1::NodeDesired& desired = parts.node;
   desired.set_version(version);
   desired.set_incarnation(node.observed.incarnation());
   desired.set_heartbeat_ms(HeartbeatMillis(state));
   desired.set_cluster_id(state.facts.cluster_id);
   desired.set_goodbye_taken(!node.observed.goodbye().empty());
   ForEachPart(state, node, [&](const JobEntry& entry, int machine_rank) {
-    v1::DesiredGeneration* generation = desired.add_generations();
-    generation->mutable_key()->set_job_id(entry.job.job_id());
-    generation->mutable_key()->set_generation(CurrentGeneration(entry.job)->generation());
+    DesiredPart& part = parts.generations.emplace_back();
+    part.own.mutable_key()->set_job_id(entry.job.job_id());
+    part.own.mutable_key()->set_generation(CurrentGeneration(entry.job)->generation());
     if (entry.job.phase() == v1::STOPPING) {
-      generation->set_stop(true);
-      generation->set_grace_ms(absl::ToInt64Milliseconds(entry.stop_grace));
+      part.own.set_stop(true);
+      part.own.set_grace_ms(absl::ToInt64Milliseconds(entry.stop_grace));
     } else {
-      FillStart(state.limits, entry, node, machine_rank, generation);
+      const common::NodeWorld world = WorldOf(entry, node, machine_rank);
+      part.shared = starts->Find(state.limits, entry.job.spec(), world);
+      FillOwn(entry, world, &part.own);
     }
   });
   for (const v1::ObservedGeneration& part : node.observed.generations()) {
@@ -189,7 +216,7 @@ v1::NodeDesired BuildDesired(const ClusterState& state, const common::NodeId& id
   }
   for (const uint64_t socket : SocketsToClose(node)) desired.add_close_sockets(socket);
   for (const v1::LogReader& reader : readers) *desired.add_log_readers() = reader;
-  return desired;
+  return parts;
 }
 
 }  // namespace accel::coordinator

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -27,19 +28,24 @@ ClusterState OneNode() {
   return state;
 }
 
+v1::NodeDesired DesiredOf(const ClusterState& state, const std::string& node) {
+  SharedStarts starts;
+  return Whole(BuildDesired(state, common::NodeId(node), {}, /*version=*/1, &starts));
+}
+
 // Agents report more than twice within the timeout after which they count as lost.
 TEST(Heartbeat, FollowsTheTimeoutOfNodes) {
   for (const absl::Duration timeout :
        {absl::Milliseconds(500), absl::Seconds(1), absl::Seconds(2), absl::Seconds(5)}) {
     ClusterState state = OneNode();
     state.limits.node_timeout = timeout;
-    const v1::NodeDesired desired = BuildDesired(state, common::NodeId("a"), {}, 1);
+    const v1::NodeDesired desired = DesiredOf(state, "a");
     EXPECT_LT(2 * absl::Milliseconds(desired.heartbeat_ms()), timeout);
     EXPECT_GE(desired.heartbeat_ms(), 200);
   }
   ClusterState patient = OneNode();
   patient.limits.node_timeout = absl::Hours(1);
-  EXPECT_EQ(BuildDesired(patient, common::NodeId("a"), {}, 1).heartbeat_ms(), 2000);
+  EXPECT_EQ(DesiredOf(patient, "a").heartbeat_ms(), 2000);
 }
 
 // With 10,000 nodes, ten times as many reports would arrive in the same time.
@@ -108,7 +114,7 @@ std::vector<std::string> StorePeers(const std::vector<std::string>& addresses) {
   }
   PlanToRest(kNow, kNow, &state, &changes);
   const auto peers = [&state] {
-    const v1::NodeDesired desired = BuildDesired(state, common::NodeId("a"), {}, 1);
+    const v1::NodeDesired desired = DesiredOf(state, "a");
     const auto& list = desired.generations(0).store_peers();
     return std::vector<std::string>(list.begin(), list.end());
   };
@@ -130,6 +136,84 @@ TEST(StorePeers, AreTheNodesAsTheyWerePlanned) {
   EXPECT_EQ(StorePeers({"::1"}), (List{"127.0.0.1", "::1"}));
   // The peers are numeric addresses, because the store resolves no names.
   EXPECT_EQ(StorePeers({"localhost"}), (List{"127.0.0.1", "::1"}));
+}
+
+// Returns a cluster of four nodes that runs one job with a process on each. The last node has
+// another interface than the others.
+ClusterState FourNodes() {
+  ClusterState state;
+  Changes changes;
+  v1::JobSpec spec;
+  spec.add_argv("train");
+  spec.set_nodes(4);
+  spec.add_processes_per_node(1);
+  spec.set_cpu(true);
+  v1::EnvVar* variable = spec.add_env();
+  variable->set_name("LR");
+  variable->set_value("0.1");
+  EXPECT_TRUE(SubmitJob("s", spec, kNow, &state, &changes).ok());
+  for (const char* name : {"a", "b", "c", "d"}) {
+    v1::NodeObserved report;
+    report.set_node_id(name);
+    report.set_name(name);
+    report.set_incarnation("1");
+    report.set_sequence(1);
+    report.set_address("10.0.0.1");
+    report.set_interface(name[0] == 'd' ? "eth1" : "eth0");
+    v1::StoreSocket* socket = report.add_store_sockets();
+    socket->set_id(1);
+    socket->set_address("10.0.0.1");
+    socket->set_port(7000);
+    SessionId superseded = 0;
+    EXPECT_TRUE(
+        Observe(static_cast<SessionId>(name[0]), report, kNow, &state, &changes, &superseded).ok());
+  }
+  PlanToRest(kNow, kNow, &state, &changes);
+  return state;
+}
+
+std::map<std::string, std::string> EnvOf(const v1::DesiredGeneration& generation) {
+  std::map<std::string, std::string> env;
+  for (const v1::EnvVar& variable : generation.env()) {
+    EXPECT_TRUE(env.emplace(variable.name(), variable.value()).second) << variable.name();
+  }
+  return env;
+}
+
+TEST(SharedStarts, EachNodeHasItsOwnRankAndInterface) {
+  const ClusterState state = FourNodes();
+  SharedStarts starts;
+  int rank = 0;
+  for (const char* name : {"a", "b", "c", "d"}) {
+    const v1::NodeDesired desired =
+        Whole(BuildDesired(state, common::NodeId(name), {}, 1, &starts));
+    ASSERT_EQ(desired.generations_size(), 1);
+    const v1::DesiredGeneration& start = desired.generations(0);
+    EXPECT_EQ(start.argv(0), "train");
+    const auto env = EnvOf(start);
+    EXPECT_EQ(env.at("LR"), "0.1");
+    EXPECT_EQ(env.at("WORLD_SIZE"), "4");
+    EXPECT_EQ(env.at("GROUP_RANK"), std::to_string(rank));
+    EXPECT_EQ(env.at("ACCEL_NODE"), name);
+    EXPECT_EQ(env.at("GLOO_SOCKET_IFNAME"), name[0] == 'd' ? "eth1" : "eth0");
+    EXPECT_EQ(start.workers(0).rank(), rank++);
+    EXPECT_EQ(start.store_socket() != 0, rank == 1);
+  }
+}
+
+TEST(SharedStarts, AreEncodedOnceForAllNodesThatAreAlike) {
+  const ClusterState state = FourNodes();
+  SharedStarts starts;
+  std::vector<const std::string*> shared;
+  for (const char* name : {"a", "b", "c", "d"}) {
+    const Desired desired = BuildDesired(state, common::NodeId(name), {}, 1, &starts);
+    shared.push_back(desired.generations.at(0).shared.get());
+    // What is left is small, because it is made for each node.
+    EXPECT_LT(desired.generations.at(0).own.ByteSizeLong(), 250u);
+  }
+  EXPECT_EQ(shared[0], shared[1]);
+  EXPECT_EQ(shared[0], shared[2]);
+  EXPECT_NE(shared[0], shared[3]);
 }
 
 }  // namespace

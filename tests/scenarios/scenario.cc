@@ -199,7 +199,7 @@ std::vector<FakeNode*> Scenario::Nodes(const Words& words) {
 v1::NodeDesired Scenario::Send(FakeNode* node) {
   const common::NodeId id(node->observed().node_id());
   state_.nodes.at(id).clock.Sent(++state_.revision, now_);
-  return coordinator::BuildDesired(state_, id, {}, state_.revision);
+  return DesiredOf(id);
 }
 
 absl::Status Scenario::Sync(const Words& words) {

@@ -140,6 +140,7 @@ class Scenario {
   std::string Alias(const std::string& job_id) const;
   absl::Status Report(FakeNode* node);
   v1::NodeDesired Send(FakeNode* node);
+  v1::NodeDesired DesiredOf(const common::NodeId& node) const;
   // Plans and commits.
   absl::Status Plan();
   absl::Status Crash();

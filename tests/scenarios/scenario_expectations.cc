@@ -98,16 +98,21 @@ std::string Scenario::Summary(const v1::NodeDesired& desired) const {
   return parts.empty() ? "nothing" : absl::StrJoin(parts, "; ");
 }
 
+v1::NodeDesired Scenario::DesiredOf(const common::NodeId& node) const {
+  coordinator::SharedStarts starts;
+  return coordinator::Whole(coordinator::BuildDesired(state_, node, {}, state_.revision, &starts));
+}
+
 absl::Status Scenario::ExpectDesired(const Words& words) {
   const common::NodeId id(Node(words.at(1)).observed().node_id());
-  const std::string actual = Summary(coordinator::BuildDesired(state_, id, {}, state_.revision));
+  const std::string actual = Summary(DesiredOf(id));
   return actual == Rest(words, 3) ? absl::OkStatus() : Unmet(words, 3, actual);
 }
 
 absl::Status Scenario::ExpectEnv(const Words& words) {
   const std::vector<std::string> names = Split(words.at(2), '.');
   const common::NodeId id(Node(words.at(1)).observed().node_id());
-  const v1::NodeDesired desired = coordinator::BuildDesired(state_, id, {}, state_.revision);
+  const v1::NodeDesired desired = DesiredOf(id);
   for (const v1::DesiredGeneration& generation : desired.generations()) {
     if (generation.key().job_id() != RealId(names.at(0))) continue;
     std::map<std::string, std::string> env;

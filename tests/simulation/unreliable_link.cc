@@ -178,7 +178,7 @@ std::optional<v1::NodeDesired> UnreliableLink::TakeDesired(uint64_t session) {
   }
   if (newest == nullptr) return std::nullopt;
   backoff_.Reset();
-  v1::NodeDesired desired = *newest;
+  v1::NodeDesired desired = coordinator::Whole(*newest);
   if (bug_.desired) bug_.desired(&desired);
   return desired;
 }
