@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+#include <vector>
+
 namespace accel::coordinator {
 namespace {
 
@@ -30,6 +33,27 @@ TEST(ForeignFactsTest, ANodeSpeaksOnlyForGenerationsThatItHas) {
   EXPECT_EQ(report.generations(0).generation(), 1);
   EXPECT_EQ(report.generations(1).generation(), 3);
   EXPECT_EQ(report.generations(2).job_id(), "other");
+}
+
+// The index of a node has the machine rank in the current generation. An older generation may have
+// had another node there.
+TEST(ForeignFactsTest, TheIndexOfANodeDecidesOnlyAboutTheGenerationThatItIsFor) {
+  ClusterState state;
+  JobEntry& entry = state.jobs[common::JobId("j")];
+  for (const std::vector<std::string>& nodes :
+       {std::vector<std::string>{"b", "c"}, std::vector<std::string>{"b", "a"}}) {
+    v1::GenerationRecord* record = entry.job.add_generations();
+    record->set_generation(entry.job.generations_size());
+    for (const std::string& node : nodes) record->add_placements()->set_node_id(node);
+  }
+  state.nodes[common::NodeId("a")].jobs[common::JobId("j")] = 1;
+  v1::NodeObserved report;
+  report.set_node_id("a");
+  Add("j", 1, &report);  // Of nodes b and c.
+  Add("j", 2, &report);
+  EXPECT_EQ(DropForeignGenerations(state, &report), 1);
+  ASSERT_EQ(report.generations_size(), 1);
+  EXPECT_EQ(report.generations(0).generation(), 2);
 }
 
 }  // namespace
