@@ -19,7 +19,8 @@ struct StartGeneration {
   common::JobId job;
   std::vector<v1::Placement> placements;  // Indexed by machine rank.
   v1::Devices devices = v1::DEVICES_UNSPECIFIED;
-  // If empty, and the port 0, the world has one process and needs no store (docs/decisions/0012).
+  // If the address is empty and the port is 0, the world has one process and needs
+  // no store (docs/decisions/0012).
   std::string master_addr;
   int master_port = 0;
   std::string reason;
@@ -36,13 +37,15 @@ struct StopGeneration {
   common::JobId job;
   v1::AfterStop next = v1::AFTER_STOP_UNSPECIFIED;
   absl::Duration grace;                   // Time from SIGTERM to SIGKILL.
-  std::optional<v1::FailureCause> cause;  // nullopt if the stop is no failure.
-  TimeRange failed;                       // When that failure happened.
-  // Spent now if the stop is no failure, and otherwise by SpendBudget.
+  std::optional<v1::FailureCause> cause;  // nullopt if no failure causes the stop.
+  TimeRange failed;                       // When the failure `cause` happened.
+  // The budget of the stop. Without a cause it is spent now. With a cause, SpendBudget spends it at
+  // the end of the stop.
   Spends spends = Spends::kNothing;
   // The nodes that could not start their part for a reason of their own (docs/decisions/0024).
   std::vector<common::NodeId> could_not_start;
-  std::string why;  // Why the generation stops, without a full stop, if not for `cause`.
+  // The reason for a stop without a cause, as a sentence without its full stop.
+  std::string why;
   std::string reason;
 };
 
@@ -77,10 +80,10 @@ struct EndGeneration {
   common::JobId job;
   v1::JobPhase to = v1::JOB_PHASE_UNSPECIFIED;
   int exit_code = 0;
-  // The last lines of output of the rank that failed first. If empty, the cause keeps the lines
-  // that it has.
+  // The last lines of output of the rank that failed first. If empty, the cause keeps
+  // its present lines.
   std::vector<std::string> last_lines;
-  // The failures that came after the cause, if there is one.
+  // The failures that came after the cause. Without a cause there are none.
   v1::LaterFailures later;
   absl::Duration pause;  // Time to wait in RESTARTING before the job is queued again.
   std::string reason;
@@ -101,7 +104,7 @@ struct EndUnplaced {
   std::string reason;
 };
 
-// The phase remains. Only the reason for it changes.
+// The job keeps its phase, and only its reason changes.
 struct Explain {
   common::JobId job;
   std::string reason;

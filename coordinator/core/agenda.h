@@ -1,6 +1,6 @@
-// What the planner must look at next: the jobs to which something has happened, the jobs whose time
-// has come, and the queue. Everything else is known to need no action, so a plan costs what has
-// changed, however many jobs and nodes there are (docs/decisions/0046).
+// What the planner must look at next: jobs to which something has happened, jobs whose time has
+// come, and the queue. Nothing else needs an action. The cost of a plan therefore depends on what
+// has changed, not on the number of jobs and nodes (docs/decisions/0046).
 #pragma once
 
 #include <map>
@@ -21,16 +21,17 @@ class Agenda {
     bool queue = false;
   };
 
-  // Something has happened to the job.
+  // Notes that something has happened to the job.
   void Touch(const common::JobId& job) { touched_.insert(job); }
-  // Something has happened to the queue, or to the room that nodes have for its jobs.
+  // Notes that something has happened to the queue, or to the room on nodes for its jobs.
   void TouchQueue() { queue_touched_ = true; }
 
-  // Sets the time at which the job, or the queue, must be looked at even if nothing happens. It
-  // replaces the time that was set before. InfiniteFuture: no such time.
+  // Sets the time at which the planner must look at the job even if nothing happens. Replaces the
+  // time that was set before. InfiniteFuture removes it.
   void WakeAt(const common::JobId& job, absl::Time time);
-  // The same, unless an earlier time is set already.
+  // Does the same, unless an earlier time is already set.
   void WakeBy(const common::JobId& job, absl::Time time);
+  // Sets the same time for the queue.
   void WakeQueueAt(absl::Time time) { queue_at_ = time; }
 
   // Removes and returns what must be looked at now.
@@ -44,7 +45,7 @@ class Agenda {
   bool queue_touched_ = true;
   absl::Time queue_at_ = absl::InfiniteFuture();
   std::map<common::JobId, absl::Time> times_;
-  std::set<std::pair<absl::Time, common::JobId>> by_time_;  // The same.
+  std::set<std::pair<absl::Time, common::JobId>> by_time_;  // times_, sorted by time.
 };
 
 }  // namespace accel::coordinator

@@ -1,10 +1,10 @@
 // The whole state of the coordinator, as plain data. Jobs and nodes are
 // protobuf messages (docs/decisions/0001).
 //
-// What the planner looks at is changed by four files: requests.h, observe.h and presence.h write
-// events from outside into it, and perform.h carries out the planner's actions. planner.cc notes
-// what it has counted, sessions.cc what it has sent. recover.h builds the state from what is
-// stored. Not thread-safe: CoordinatorLoop owns the state and is its only user.
+// Events from outside are written into it by requests.h, observe.h, presence.h and the files of
+// access/. perform.h carries out the actions of the planner. planner.cc also stores its counts,
+// sessions.cc the newest revision, and recover.h builds the state from stored rows. Not
+// thread-safe: CoordinatorLoop owns the state and is its only user.
 #pragma once
 
 #include <cstdint>
@@ -38,32 +38,32 @@ using SessionId = uint64_t;
 struct Limits {
   // A node that has been silent for this long counts as lost.
   absl::Duration node_timeout = absl::Seconds(3);  // With up to 1,000 nodes: see NodeTimeout().
-  // The longest time that an agent may need to reconnect after its connection broke. One whose
+  // The longest time that an agent may need to reconnect after its connection broke. An agent whose
   // certificate was refused may need longer.
   absl::Duration longest_reconnect = absl::Seconds(15);
   absl::Duration longest_heartbeat = absl::Seconds(2);  // See Heartbeat().
-  // The next three are defaults of fields of JobSpec. A generation fails if its ranks have not all
+  // Defaults of fields of JobSpec: the next three. A generation fails if its ranks have not all
   // started within start_deadline.
   absl::Duration start_deadline = absl::Seconds(60);
   absl::Duration cancel_grace = absl::Seconds(30);  // StopGrace() in grace.h.
   absl::Duration failure_grace = absl::Seconds(5);
-  int max_unfinished_jobs = 10'000;  // See requests.h for what one user may have of it.
+  int max_unfinished_jobs = 10'000;  // For the share of one user, see requests.h.
   int max_finished_jobs = 1'000;     // The newest are kept.
-  // Maximum memory of all jobs with their generations. A submit beyond it is rejected. Finished
-  // jobs are dropped, oldest first, while all jobs together take more than half of it.
+  // Maximum memory of all jobs with their generations. A submit that would exceed it is rejected.
+  // Finished jobs are dropped, oldest first, while all jobs together take more than half of it.
   int64_t max_job_bytes = int64_t{512} << 20;
   int64_t max_report_bytes = int64_t{1} << 30;   // Maximum memory of all nodes' newest reports.
   int64_t max_ended_bytes = int64_t{256} << 20;  // Maximum memory of ClusterState::ended.
   int max_nodes = 10'000;
   int generations_per_node = 64;  // Maximum number of concurrent generations on a node.
   int max_replans = 100;          // For one job.
-  // Maximum number of starts of one job in a row that may fail because of a node. Further ones
-  // spend a restart, because the fault may be the job's own (docs/decisions/0024).
+  // Maximum number of starts of one job in a row that may fail because of a node. Each further
+  // failed start spends a restart, because the fault may be the job's own (docs/decisions/0024).
   int max_start_failures = 10;
   // Maximum number of membership changes of one job within the window: see failure_policy.h.
   int max_membership_changes = 20;
   absl::Duration membership_window = absl::Hours(1);
-  int max_alike_failures = 10;  // In a row, and soon after the start: see failure_policy.h.
+  int max_alike_failures = 10;  // In a row, soon after the start: see failure_policy.h.
   // See growth.h.
   absl::Duration grow_after = absl::Seconds(30);
   absl::Duration fresh_checkpoint = absl::Seconds(2);
@@ -71,11 +71,11 @@ struct Limits {
   // See restart_pause.h.
   absl::Duration first_restart_pause = absl::Seconds(1);
   absl::Duration longest_restart_pause = absl::Minutes(1);
-  double restart_jitter = 0.25;  // The part of a pause that may be added to it.
+  double restart_jitter = 0.25;  // At most this fraction of a pause is added to it.
   absl::Duration steady_after = absl::Seconds(10);
   int generation_records = 32;  // Records kept of one job, at least 1. The newest are kept.
-  // If above 0, the cluster has exactly this many nodes: `accel launch` sets 1. Once they are
-  // connected, a job that can never fit fails immediately instead of waiting for more nodes.
+  // If above 0, the cluster has exactly this many nodes: `accel launch` sets it. Once all of them
+  // are connected, a job that can never fit fails immediately instead of waiting for more nodes.
   int fixed_nodes = 0;
 };
 
@@ -86,22 +86,23 @@ struct NodeEntry {
   v1::Drain drain = v1::NOT_DRAINED;
   absl::Time joined;      // Time of the first report over the present stream.
   absl::Time last_heard;  // Time of the newest report. InfinitePast if this coordinator has none.
-  NodeClock clock;        // Begins again with each stream.
+  NodeClock clock;        // Reset with each new stream.
   NodeHealth health;
   std::map<common::JobId, int> jobs;  // The machine rank here of each current generation.
   // The spare store sockets that a plan has used, by socket id. The value is true while the
-  // generation holds the socket. After that the agent is asked to close it. It is never given to
-  // another generation, even if this node never started its part: ranks on other nodes may have
-  // connected to it, and what they have sent waits in it (docs/decisions/0041).
+  // generation holds the socket. Then the agent is asked to close it. No other generation gets the
+  // socket, even if this node never started its part. Ranks on other nodes may have connected to
+  // it, and their bytes wait in it (docs/decisions/0041).
   std::map<uint64_t, bool> consumed_sockets;
   // The first revision that no longer asks this node for a generation that was given up here. An
-  // older desired state that still asks for it may be on its way. Therefore the node gets no new
-  // work until it has acted on this revision or a later one. 0 if there is no such generation.
+  // older desired state, which still asks for that generation, may be on its way. The node
+  // therefore gets no new work until it has acted on this revision or a later one. 0 if there is
+  // no such generation.
   uint64_t settled_from = 0;
 };
 
-// The budget that a stopped generation is counted against. Stored as numbers: new ones are added at
-// the end, and raise the bound in recover.cc.
+// The budget that a stopped generation is counted against. The numbers are stored, so a new value
+// is added at the end and raises the bound in recover.cc.
 enum class Spends {
   kNothing,
   kRestart,     // max_restarts of the job.
@@ -121,27 +122,29 @@ struct JobEntry {
   absl::Time end_by = absl::InfiniteFuture();    // When the job's time limit runs out.
   absl::Time started;                            // When its current generation was placed.
   FailureHistory history;
-  // While STOPPING because of a failure: when it happened, the budget that it spends once the
-  // generation has ended, and that a cancel has arrived since. Another cause then no longer changes
-  // what follows.
+  // While STOPPING because of a failure: the time of the failure, the budget that it spends at the
+  // end of the stop, and whether a cancel has arrived since. After such a cancel, another cause no
+  // longer changes the outcome.
   TimeRange failed;
   Spends spends = Spends::kNothing;
   bool cancelled_since = false;
-  // A generation of the job has reported a checkpoint, and when the current one did so last.
+  // True if a generation of the job has reported a checkpoint. The time is that of the newest
+  // checkpoint of the current generation.
   bool reports_checkpoints = false;
   absl::Time checkpoint_at = absl::InfinitePast();
   absl::Time not_before = absl::InfinitePast();  // While RESTARTING: the end of the pause.
-  // The nodes that could not start the newest generations. Other nodes are preferred. Cleared once
-  // a generation has started.
+  // The nodes that could not start the newest generations. The planner prefers other nodes. Cleared
+  // once a generation has started.
   std::set<common::NodeId> avoid;
   // The first revision whose desired states ask the nodes to start the current generation, and the
   // first that ask them to stop it.
   uint64_t start_revision = 0;
   uint64_t stop_revision = 0;
-  // While the job holds nodes. Cleared by each step, and counted again by the next look.
+  // Counts of the parts, while the job holds nodes. Each step clears them, and the next
+  // look counts again.
   PartCounts counts;
-  // The memory that the job takes, as counted in ClusterState::job_bytes. `newest_bytes` is the
-  // share of its newest generation and its cause, which may still grow.
+  // The memory that the job takes, which is included in ClusterState::job_bytes. `newest_bytes` is
+  // the share of the newest generation and the cause, which may still grow.
   int64_t bytes = 0;
   int64_t newest_bytes = 0;
 };
@@ -168,24 +171,24 @@ struct ClusterFacts {
 
 struct ClusterState {
   Limits limits;
-  // The user who runs this coordinator. His jobs may take all the room for jobs, because he could
-  // end all jobs of others anyway.
+  // The user who runs this coordinator. The jobs of this user may take all the room for jobs,
+  // because the user could end the jobs of all others anyway.
   std::string owner;
   ClusterFacts facts;
   int connected = 0;  // The number of nodes that have a session.
-  // The largest number of nodes that this coordinator has had connected, in thousands, rounded up.
-  // At least 1.
+  // The largest number of nodes that were ever connected to this coordinator, in thousands, rounded
+  // up. At least 1.
   int thousands = 1;
-  // Since this time the coordinator has listened to its nodes without a gap: see presence.h.
+  // The time since which the coordinator has listened to its nodes without a gap: see presence.h.
   absl::Time present_since;
-  absl::Time listened_at;  // When it listened last.
+  absl::Time listened_at;  // When the coordinator listened last.
   // The number of the newest desired state. It rises with each change of what nodes must do. It
-  // starts above every revision that an earlier coordinator can have sent.
+  // starts above every revision that an earlier coordinator of this cluster can have sent.
   uint64_t revision = 0;
   JobIdIssuer ids;
   std::map<common::NodeId, NodeEntry> nodes;
-  // True if any node that has connected since the coordinator started has a GPU, even if that node
-  // is no longer connected (docs/decisions/0023).
+  // True if a node with a GPU has been connected to this coordinator, or is among the stored nodes,
+  // even if that node is no longer connected (docs/decisions/0023).
   bool gpus_seen = false;
   absl::flat_hash_map<std::string, common::NodeId> node_names;  // The last node with each name.
   std::map<common::JobId, JobEntry> jobs;                       // Oldest first: ids sort by age.
@@ -200,7 +203,7 @@ struct ClusterState {
   Agenda agenda;  // What the planner must look at next.
 };
 
-// What has changed of a job, apart from its state.
+// The changes of a job, apart from its state, which is always stored.
 struct JobChange {
   bool created = false;                      // The job and its spec are new.
   std::set<common::Generation> generations;  // Records that were added, changed or dropped.
@@ -224,16 +227,16 @@ struct Changes {
   void AddOlder(Changes older);
 };
 
-// Returns the time of silence after which a node counts as lost, and the longest time between two
-// reports of a node. Both grow with the number of nodes above 1,000, so that the coordinator's work
-// for reports does not. They never become shorter again while the coordinator lives, because a node
-// learns of a shorter heartbeat only after the limit is in force. The heartbeat fits more than
-// twice into the limit, so that one report may be late.
+// Returns the time of silence after which a node counts as lost (NodeTimeout()), and the longest
+// time between two reports of a node (Heartbeat()). Both grow with the number of nodes above 1,000,
+// so that the work for reports stays the same. Neither shrinks while the coordinator lives, because
+// a shorter limit would hold before the nodes learn of a shorter heartbeat. The limit is at least
+// 2.5 heartbeats, so that one report may be late.
 absl::Duration NodeTimeout(const ClusterState& state);
 absl::Duration Heartbeat(const ClusterState& state);
 
-// Sets ClusterState::thousands for this many nodes, unless it is larger already. Returns true if it
-// has changed. Everything is then on the agenda.
+// Raises ClusterState::thousands for this many nodes. If it is already large enough, returns false.
+// Otherwise puts everything on the agenda and returns true.
 bool GrowForNodes(size_t nodes, ClusterState* state);
 
 // Puts all unfinished jobs and the queue on the agenda.
@@ -254,12 +257,12 @@ bool IsLive(const ClusterState& state, const common::JobId& job, common::Generat
 const v1::ObservedGeneration* FindObserved(const NodeEntry& node, const common::JobId& job,
                                            common::Generation generation);
 
-// Returns when the node will have been silent for too long, if it sends nothing more. If its stream
-// is older than the coordinator's last absence, that stream may have broken meanwhile: the agent
-// then also gets longest_reconnect to come back.
+// Returns the time from which the node counts as silent if it sends nothing more. Its stream may
+// have broken during an absence of the coordinator. If the stream is older than the last absence,
+// the agent therefore also gets longest_reconnect to come back.
 absl::Time SilentFrom(const ClusterState& state, const NodeEntry& node);
 
-// Returns the same for a node that has not yet reported to this coordinator.
+// Returns the same time for a node that has not yet reported to this coordinator.
 absl::Time SilentFrom(const ClusterState& state);
 
 // Returns true if the node has reported to this coordinator, not only to an earlier one.
@@ -268,7 +271,9 @@ bool HasReported(const NodeEntry& node);
 // Returns why the node gets no new work, or an empty string if it may get some.
 std::string WhyRefuses(const NodeEntry& node, absl::Time now);
 
-// Returns true if the node has a stream and has not been silent for too long.
+// Returns true if the node has a stream and has not been silent for too long. Decides whether the
+// node is offered new work, and how `accel nodes` shows it. A part of a job is declared lost by
+// LookAtPart() (part.h), not here.
 bool IsConnected(const ClusterState& state, const NodeEntry& node, absl::Time now);
 
 }  // namespace accel::coordinator

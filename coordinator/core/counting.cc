@@ -24,12 +24,13 @@ PartFacts FactsOf(const JobEntry& job, const Part& part, absl::Time now) {
           .failed = HasFailed(job, part, now)};
 }
 
-// Returns true if NextStep() may have something to do, apart from what it does at its wake time.
+// Returns true if NextStep() may return a step now. Steps that only time causes have a wake time.
 bool MayStep(const JobEntry& entry) {
   const PartCounts& counts = entry.counts;
   const int waiting = entry.job.phase() == v1::STOPPING ? counts.with_processes()
                                                         : counts.parts() - counts.started();
-  // The reason names the nodes that the job waits for, if they are few.
+  // The reason of the job names the nodes that it waits for, if they are few, so
+  // the reason changes.
   if (entry.job.phase() != v1::RUNNING && waiting <= kMaxNames) return true;
   if (entry.job.phase() == v1::STOPPING) return counts.failed() > 0;
   return counts.failed() > 0 || counts.ended_well() == counts.parts();

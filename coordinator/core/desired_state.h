@@ -1,6 +1,7 @@
-// The desired state of a node, as a function of the cluster state: which generations the node must
-// run, stop and forget. A generation that is not listed is stopped (docs/decisions/0004), so a
-// desired state is published only after all jobs are loaded and the state is committed.
+// The desired state of a node, as a function of the cluster state: the generations that the node
+// must run, stop and forget. An agent stops each generation that is not listed
+// (docs/decisions/0004). A desired state is therefore published only after all jobs are loaded and
+// the state is committed.
 #pragma once
 
 #include <memory>

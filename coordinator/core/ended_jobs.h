@@ -1,6 +1,6 @@
-// The ends of jobs that are no longer kept in full. Because of them, a client that repeats a submit
-// whose answer was lost gets the job that the submit made, not a second one. A client that waits
-// for a job gets its end, even if thousands of jobs have ended meanwhile. Not thread-safe.
+// The ends of jobs that are no longer kept in full. A client that repeats a submit whose answer was
+// lost gets the first job instead of a second one. A client that waits for a job gets the end of
+// that job, even if thousands of jobs have ended meanwhile. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -25,10 +25,11 @@ struct EndedJob {
   int64_t ended_unix_ms = 0;
 };
 
+// Returns what is kept of a job in a final phase.
 EndedJob EndOf(const v1::Job& job);
 
-// Returns a job with the fields that are still known: its ids, owner, phase, exit code and time
-// of the end.
+// Returns a job with the fields that are still known: its ids, owner, phase, exit code and the time
+// of its end.
 v1::Job ToJob(const EndedJob& ended);
 
 // A bounded list of ended jobs, indexed by job id and by submit id. A record takes about 300 bytes.
@@ -45,8 +46,8 @@ class EndedJobs {
     absl::Time since;
   };
 
-  // Adds a job. Drops the oldest jobs while all together take more than `max_bytes`, and those
-  // that are older than kKept, and returns their ids. `now` is monotonic.
+  // Adds a job. Then drops the oldest jobs while all together take more than `max_bytes`, and all
+  // jobs that are older than kKept. Returns the ids of the dropped jobs. `now` is monotonic.
   std::vector<common::JobId> Add(EndedJob job, absl::Time now, int64_t max_bytes);
 
   // Return null if the job is unknown or was dropped.
@@ -61,8 +62,8 @@ class EndedJobs {
   void DropOldest();
 
   int64_t bytes_ = 0;
-  // Oldest first. A deque that grows and shrinks only at its ends does not move its elements, so
-  // the indexes may point to them.
+  // The jobs, oldest first. A deque that grows and shrinks only at its ends does not move its
+  // elements, so the indexes may point to them.
   std::deque<Kept> jobs_;
   absl::flat_hash_map<absl::string_view, const Kept*> by_id_;
   absl::flat_hash_map<absl::string_view, const EndedJob*> by_submit_;

@@ -1,4 +1,4 @@
-// What follows when a generation has failed, and which budget pays for it (docs/decisions/0038).
+// Decides what follows a failed generation, and which budget pays for it (docs/decisions/0038).
 //
 // There are three budgets, because three things go wrong for different reasons:
 //
@@ -10,13 +10,14 @@
 //   a node was lost                  max_membership_changes an hour           counts as a rank failed
 // clang-format on
 //
-// A lost node is no failure of the program: a job of 1,000 nodes that runs for a month meets
-// several. But a job without restarts (max_restarts 0) and of a fixed size has not asked to run
-// twice, so it fails with its node.
+// A lost node is not a failure of the program: a job of 1,000 nodes that runs for a month loses
+// several. It counts as a rank failure in two other cases. The first is a job of a fixed size with
+// max_restarts 0, because it has not asked to run twice. The second is a cluster of a fixed size.
 //
 // Two kinds of failures end a job although its budget is not spent, because another attempt would
-// end the same way: exit codes that the user has named (no_retry_on), and the tenth failure in a
-// row that looks the same and comes right after the start.
+// end in the same way. The first are exit codes that the user has named (no_retry_on). The second
+// is the tenth failure in a row (max_alike_failures) that looks the same and comes soon
+// after the start.
 #pragma once
 
 #include <string>
@@ -30,16 +31,18 @@ namespace accel::coordinator {
 struct FailureVerdict {
   v1::AfterStop next = v1::TO_FAILED;
   Spends spends = Spends::kRestart;
-  std::string note;  // Why the job ends although its budget is not spent. Empty if that is not so.
+  // Why the job ends although its budget is not spent. Otherwise empty.
+  std::string note;
 };
 
-// `could_not_start`: the cause is a node that could not start its part for a reason of its own.
-// `failed`: when the failure happened.
+// Returns what follows a failure. `cause` is the failure, and `failed` the time at which it
+// happened. `could_not_start` says that the cause is a node that could not start its part for a
+// reason of its own.
 FailureVerdict JudgeFailure(const Limits& limits, const JobEntry& entry,
                             const v1::FailureCause& cause, const TimeRange& failed,
                             bool could_not_start, absl::Time now);
 
-// Returns true if a generation that has failed then was over soon after its start.
+// Returns true if the generation failed soon after its start (Limits::steady_after).
 bool IsQuick(const Limits& limits, const JobEntry& entry, const TimeRange& failed);
 
 }  // namespace accel::coordinator

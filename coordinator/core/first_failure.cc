@@ -16,7 +16,8 @@ namespace {
 constexpr int kStopRemoteness = 2;
 constexpr int kLossRemoteness = 3;
 
-// Returns how far a failure usually is from the origin, where 0 is the origin. The header says why.
+// Returns how many steps a failure usually is from the first one, which has 0. The header
+// gives the reasons.
 int Remoteness(const v1::ExitRecord& exit) {
   switch (exit.kind()) {
     case v1::ExitRecord::SHIM_DIED:
@@ -32,7 +33,8 @@ int Remoteness(const v1::ExitRecord& exit) {
   }
 }
 
-// Cuts between characters, because a protobuf string must be valid UTF-8.
+// Cuts a text to kMaxLastLineBytes between characters, because a protobuf string must
+// be valid UTF-8.
 std::string Bounded(const std::string& text) {
   if (text.size() <= kMaxLastLineBytes) return text;
   size_t size = kMaxLastLineBytes;
@@ -50,13 +52,13 @@ std::vector<std::string> BoundedLines(const v1::ObservedWorker& worker) {
 }
 
 // Returns true if the node's shim stopped the part because it had lost its agent or the
-// coordinator. That is then why its workers got signals.
+// coordinator. The signals that ended the workers are then no failures of their own.
 bool WasAbandoned(const Part& part) {
   return part.observed != nullptr && part.observed->failure().kind() == v1::ExitRecord::NODE_LOST;
 }
 
-// Returns when the part's worker ended. A node cannot claim that a rank ended before the generation
-// began, or after the report of it arrived.
+// Returns when the worker of the part ended. The range never begins before the generation was
+// placed or ends after the report arrived, because a node could claim any time.
 TimeRange WhenEnded(const JobEntry& entry, const Part& part, const v1::ObservedWorker& worker) {
   const absl::Time arrived = std::max(part.node->last_heard, entry.started);
   if (worker.ended_us() <= 0) return {entry.started, arrived};
@@ -65,7 +67,7 @@ TimeRange WhenEnded(const JobEntry& entry, const Part& part, const v1::ObservedW
           std::clamp(shown.latest, entry.started, arrived)};
 }
 
-// A node that is lost was so at its last report at the earliest.
+// Returns when the node of the part was lost: at the earliest at its last report.
 TimeRange WhenLost(const JobEntry& entry, const Part& part, absl::Time now) {
   const absl::Time heard = part.node == nullptr ? absl::InfinitePast() : part.node->last_heard;
   return {std::max(heard, entry.started), std::max(now, entry.started)};
@@ -75,7 +77,7 @@ struct Candidate {
   const Part* part = nullptr;
   const v1::ObservedWorker* worker = nullptr;  // Null if the part failed as a whole.
   const v1::ExitRecord* exit = nullptr;        // Null if the part is lost.
-  std::string loss;                            // Why it is.
+  std::string loss;                            // Why the part is lost.
   TimeRange when;
 
   int rank() const { return worker == nullptr ? -1 : worker->rank(); }
@@ -108,7 +110,8 @@ std::vector<Candidate> Candidates(const JobEntry& entry, const std::vector<Part>
   return found;
 }
 
-// Returns the most likely origin, as the header says, or nullopt if there are no candidates.
+// Returns the candidate that most likely came first, by the rules in the header. Returns nullopt if
+// there are no candidates.
 std::optional<FoundFailure> Choose(const JobEntry& entry, std::vector<Candidate> candidates) {
   if (candidates.empty()) return std::nullopt;
   absl::Time first = absl::InfiniteFuture();
@@ -177,7 +180,7 @@ std::optional<FoundFailure> EarlierFailure(const JobEntry& entry, const std::vec
 v1::LaterFailures CountLater(const JobEntry& entry, const std::vector<Part>& parts) {
   v1::LaterFailures later;
   absl::Time last = entry.failed.latest;
-  // A map, because a node may report another exit code for each of its ranks.
+  // A map, because a malicious node may report a different exit code for each of its ranks.
   std::map<std::tuple<int, int, int, bool>, v1::FailureKind*> counted;
   for (const Candidate& each : Candidates(entry, parts, absl::InfiniteFuture())) {
     if (each.worker == nullptr || IsCause(entry, each)) continue;

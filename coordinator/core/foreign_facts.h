@@ -1,5 +1,5 @@
-// Drops what a node reports about generations of other nodes. A node speaks only for itself, so
-// that a node in the wrong hands decides nothing about jobs that it does not have.
+// Drops what a node reports about generations of other nodes. A stolen node can therefore decide
+// nothing about jobs that have no part on it.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 namespace accel::coordinator {
 
 // Removes the generations that the coordinator knows and that have no part on the reporting node.
-// Returns their number. Generations that the coordinator does not know remain, because the node
-// must be asked to stop them.
+// Returns the number of removed generations. Keeps generations that the coordinator does not know,
+// because the node must be asked to stop them.
 int64_t DropForeignGenerations(const ClusterState& state, v1::NodeObserved* report);
 
 }  // namespace accel::coordinator

@@ -27,7 +27,7 @@ Action StopToGrow(const ClusterState& state, const v1::Job& job, int nodes) {
   return stop;
 }
 
-// Returns when a job that could grow since `ready` may be stopped for it.
+// Returns when a job may be stopped to grow. `ready` is the time from which it could grow.
 absl::Time GrowAt(const Limits& limits, const JobEntry& entry, absl::Time ready, absl::Time now) {
   const bool fresh = now - entry.checkpoint_at <= limits.fresh_checkpoint;
   if (!entry.reports_checkpoints || fresh) return ready;
@@ -57,14 +57,14 @@ bool MayGrow(const ClusterState& state, const JobEntry& entry, absl::Time now,
 void PlanGrowth(const ClusterState& state, const std::vector<common::JobId>& growable,
                 const Ledger& ledger, absl::Time now, std::vector<Action>* actions,
                 absl::Time* wake_at) {
-  std::set<common::NodeId> promised;  // To a job before.
+  std::set<common::NodeId> promised;  // The nodes that earlier jobs of this pass get.
   for (const common::JobId& id : growable) {
     const JobEntry& entry = state.jobs.at(id);
     const v1::GenerationRecord& generation = *CurrentGeneration(entry.job);
     std::set<common::NodeId> used = promised;
     for (const v1::Placement& part : generation.placements()) used.emplace(part.node_id());
     std::vector<common::NodeId> more;
-    absl::Time ready = absl::InfiniteFuture();  // When the first node may be used.
+    absl::Time ready = absl::InfiniteFuture();  // When the first new node may be used.
     for (const NodeOffer* offer : FindRoom(entry.job.spec(), DevicesOf(entry.job, state), ledger)) {
       if (used.contains(offer->id)) continue;
       const absl::Time since = std::max(entry.started, offer->entry->joined);

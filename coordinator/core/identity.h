@@ -1,6 +1,6 @@
-// Decides which agent may be a node. Ids and names of nodes are unique in a cluster, but agents may
-// send duplicates: state directories are copied with machine images (docs/decisions/0026), and
-// operators give one name to two nodes.
+// Decides which agent may have the id and name of a node. Both are unique in a cluster, but agents
+// may send duplicates: a state directory is copied with a machine image (docs/decisions/0026), or
+// an operator gives one name to two nodes.
 #pragma once
 
 #include "absl/status/status.h"
@@ -10,13 +10,15 @@
 namespace accel::coordinator {
 
 // Checks whether the agent that sends the first report of a session may have the id and the name in
-// it. The agent that had them before may always have them, over a new stream too. Another agent may
-// have them immediately if the former agent's stream is closed and both agents ran on one machine,
-// because then the agent or the machine was restarted. The same boot id or the same address shows
-// that, because no copy on another machine has either. Otherwise it may have them once the former
-// agent has been silent for too long (SilentFrom()).
-// FAILED_PRECONDITION: not now. The message says which agent has the id or the name, and what to
-// do.
+// the report. The holder is the agent that had them before. The same agent may always have them
+// again, over a new stream too. Another agent may have them in these cases:
+//
+// * The holder has not reported since this coordinator started.
+// * The holder has been silent for too long (SilentFrom()).
+// * The holder's stream is closed, and both agents have the same boot id or address. The agent or
+//   its machine was then restarted, because a copy on another machine has neither.
+//
+// FAILED_PRECONDITION: the holder is alive. The message names the holder and what to do.
 absl::Status CheckIdentity(const ClusterState& state, const v1::NodeObserved& report,
                            absl::Time now);
 

@@ -1,8 +1,8 @@
-// Counts the memory that jobs take. Every change of a job's size goes through these functions, so
-// ClusterState::job_bytes never has to be computed from scratch.
+// Counts the memory that jobs take. Every change of the size of a job goes through these functions,
+// so ClusterState::job_bytes never has to be computed from scratch.
 //
-// The newest generation record and the cause are counted apart (JobEntry::newest_bytes), because
-// only they can still grow.
+// The newest generation record and the cause are counted separately (JobEntry::newest_bytes),
+// because only they can still grow.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,8 @@
 
 namespace accel::coordinator {
 
-// Returns twice the memory that the spec takes, because the published copy of the job has it too.
+// Returns twice the memory that the spec takes, because the published copy of the job has
+// the spec too.
 int64_t ResidentBytes(const v1::JobSpec& spec);
 
 // Adds `more` bytes to the count of the job, or subtracts them if `more` is negative.
@@ -24,8 +25,8 @@ void CountNewest(JobEntry* entry, ClusterState* state);
 // record is added and the cause is cleared.
 void SettleNewest(JobEntry* entry, ClusterState* state);
 
-// Drops the oldest record. Its count must be final: either it is not the newest one, or
-// SettleNewest() was called.
+// Drops the oldest record. The count of that record must be final. It is final if a newer record
+// exists or SettleNewest() was called.
 void DropOldestRecord(JobEntry* entry, ClusterState* state);
 
 // Counts a job that was restored from the store.

@@ -2,10 +2,10 @@
 //
 // An id has eight characters of Crockford's base 32 in lower case (no i, l, o, u), for example
 // `a0x2k9fq`. It is the time of the submit in units of 1/1024 s since 2025, so ids sort by age. A
-// coordinator that has lost its memory therefore issues no id again. The exception: at more than
-// 1024 submits a second, ids run ahead of the clock, and the coordinator restarts before the clock
-// has caught up. The first character is a letter, so that no tool takes an id for a number. From
-// the year 2048 on, ids have nine characters.
+// coordinator that has lost its store therefore does not issue an id twice. There is one exception:
+// above 1024 submits a second, ids run ahead of the clock, and the coordinator may restart before
+// the clock has caught up. The first character is a letter, so that no tool takes an id for a
+// number. From the year 2048 on, ids have nine characters.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@ namespace accel::coordinator {
 // The source of ids of one coordinator. Not thread-safe.
 class JobIdIssuer {
  public:
-  // Returns a new id for the time `wall`. Each id is greater than the one before, even if the wall
-  // clock was set back.
+  // Returns a new id for the time `wall`. Each id is greater than all earlier ones, even if the
+  // wall clock was set back.
   common::JobId Next(absl::Time wall);
 
   // Makes sure that ids issued from now on are greater than `known`. Ignores text that is no id.

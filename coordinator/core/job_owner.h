@@ -1,4 +1,4 @@
-// The owner of a job, also of one that is no longer kept in full.
+// The owner of a job, also of a job that is no longer kept in full.
 #pragma once
 
 #include <optional>
@@ -9,8 +9,8 @@
 
 namespace accel::coordinator {
 
-// Returns JobSpec.owner of a job, also if the job is no longer kept in full. nullopt if there is no
-// such job.
+// Returns JobSpec.owner of a job, also of a job that is no longer kept in full. nullopt if there is
+// no such job.
 std::optional<std::string> OwnerOf(const common::JobId& id, const ClusterState& state);
 
 // Returns the error about an unknown job. A caller who may not know a job gets the same error.

@@ -24,9 +24,9 @@ constexpr int kMaxGpuId = 1023;
 constexpr int kMaxExitCodes = 255;
 constexpr int kMaxTerminalColumns = 10'000;
 constexpr int64_t kMaxMillis = int64_t{10} * 366 * 24 * 3600 * 1000;
-// A day, because a job that is asked to stop may hold its nodes for as long as its grace.
-// Agents send their shims a sign of contact once in a second.
+// Far above one second, because agents send their shims a sign of contact once per second.
 constexpr int64_t kLeastSilenceMillis = 5000;
+// A day, because a job that is asked to stop may hold its nodes for as long as its grace.
 constexpr int64_t kMaxGraceMillis = int64_t{24} * 3600 * 1000;
 
 absl::Status Bad(absl::string_view field, absl::string_view why) {
@@ -43,8 +43,8 @@ absl::Status CheckGrace(absl::string_view field, int64_t ms) {
   return Bad(field, absl::StrCat("must be 0 to ", kMaxGraceMillis, ", which is a day, not ", ms));
 }
 
-// Bounds text from a client and escapes what a terminal obeys, because an invalid name may be
-// anything.
+// Bounds text from a client, and escapes the bytes that a terminal would obey. An invalid name may
+// contain any bytes.
 std::string Shown(const std::string& text) {
   return common::Shortened(common::Printable(text), 64);
 }

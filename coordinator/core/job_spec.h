@@ -1,4 +1,4 @@
-// Validates a JobSpec. This is the only place that does: the planner and the agents rely on it.
+// Validates a JobSpec. No other file does, and the planner and the agents rely on the result.
 #pragma once
 
 #include <cstdint>
@@ -25,9 +25,9 @@ int MinNodes(const v1::JobSpec& spec);
 // Returns a text that is equal for jobs that ask for the same nodes, processes and GPUs.
 std::string ShapeOf(const v1::JobSpec& spec);
 
-// Returns INVALID_ARGUMENT if the spec asks for no possible numbers of nodes, processes and GPUs.
-// The planner relies on this also for a stored spec, whose other fields obey the rules of the
-// version that took it.
+// Returns INVALID_ARGUMENT if the numbers of nodes, processes and GPUs in the spec are not
+// possible. The planner relies on this check. A stored spec is checked too, because its other
+// fields obey the rules of the version that accepted it.
 absl::Status ValidateShape(const v1::JobSpec& spec);
 
 // Returns INVALID_ARGUMENT if a field is invalid. The message starts with the field's name.

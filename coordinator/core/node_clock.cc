@@ -5,8 +5,8 @@
 namespace accel::coordinator {
 namespace {
 
-// Two monotonic clocks may drift apart by this part of the time: 100 ppm, which no working
-// oscillator exceeds, whether the time service corrects it or not.
+// Two monotonic clocks may drift apart by this fraction of the time: 100 ppm. No working oscillator
+// exceeds it, with or without corrections by the time service.
 constexpr int64_t kDriftDivisor = 10'000;
 
 // Within this time the drift amounts to 6 ms.
@@ -38,8 +38,8 @@ void NodeClock::Heard(const v1::NodeObserved& report, absl::Time arrived) {
                      most_->offset + Drift(most_->since, arrived)) {
     return;
   }
-  // The node's clock has stood still, as when its host is suspended, or the node does not tell the
-  // truth. Only what it says now counts.
+  // The bounds contradict each other. Either the node's clock has stood still, for example because
+  // its host was suspended, or the node sends wrong times. Only the bound of this report is kept.
   least_.reset();
   most_ = {most, arrived};
 }

@@ -1,11 +1,12 @@
-// Bounds how far a node's monotonic clock is from the coordinator's, so that the time of an exit on
-// one node can be compared with one on another (docs/decisions/0044).
+// Bounds the difference between the monotonic clocks of a node and of the coordinator. With the
+// bounds, the times of exits on different nodes can be compared (docs/decisions/0044).
 //
-// Each message gives one bound, because nothing arrives before it is sent. A report that the node
-// made at M (its clock) and that arrived at A (ours) shows that the offset is at most A - M. A
-// desired state that was sent at S (ours) and arrived at R (its clock) shows that it is at least
-// S - R. The tightest bounds count: they are those of the shortest way there and back. A message
-// that was late, because a link was slow or a process was stopped, therefore spoils nothing.
+// The offset is the coordinator's clock minus the node's. Each message bounds it, because nothing
+// arrives before it is sent. A report that the node made at M (its clock) and that arrived at A
+// (our clock) shows that the offset is at most A - M. A desired state that was sent at S (our
+// clock) and arrived at R (the node's clock) shows that the offset is at least S - R. Only the
+// tightest bounds count, which the fastest messages give. A message that was late, because a link
+// was slow or a process was stopped, therefore does no harm.
 //
 // clang-format off
 //   coordinator  ----S-------------------A---->     S - R  <=  offset  <=  A - M
@@ -22,7 +23,7 @@
 
 namespace accel::coordinator {
 
-// Something happened between these two times of the coordinator's monotonic clock.
+// The range of times, by the coordinator's monotonic clock, in which something happened.
 struct TimeRange {
   absl::Time earliest;
   absl::Time latest;
@@ -36,12 +37,12 @@ class NodeClock {
   // Notes a report. Times in it that contradict each other are ignored.
   void Heard(const v1::NodeObserved& report, absl::Time arrived);
 
-  // Returns true if the node should be sent its desired state again, although that is the same,
-  // because the bound of the last one has become loose.
+  // Returns true if the node must get its desired state again, even an unchanged one, because a
+  // minute has passed since the last one and its bound has become loose.
   bool NeedsAnswer(absl::Time now) const;
 
-  // Returns when the node's clock showed `shown`, as known at `now`. A side without a bound is
-  // infinite.
+  // Converts the time `shown` of the node's clock to a range of the coordinator's clock, as known
+  // at `now`. A side without a bound is infinite.
   TimeRange When(absl::Time shown, absl::Time now) const;
 
  private:

@@ -38,8 +38,8 @@ void NoteFailedStart(const common::JobId& job, absl::string_view reason, absl::T
   health->newest_reason = Bounded(reason);
   if (health->failed_starts < kMaxFailedStarts || !health->several_jobs) return;
   health->blamed = 0;
-  // Several starts that were in progress together may fail one after the other. They have one
-  // cause, so only the first lengthens the exclusion.
+  // Starts that were in progress together may fail one after the other. They have one cause, so
+  // only the first failure lengthens the exclusion.
   if (IsExcluded(*health, now)) return;
   health->excluded_until = now + Exclusion(health->exclusions);
   ++health->exclusions;

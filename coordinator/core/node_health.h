@@ -1,10 +1,11 @@
-// Detects nodes that take jobs and cannot start them for a reason of their own: no shim, no room on
-// the disk, no descriptors (docs/decisions/0024). Such a node is idle again immediately, so without
-// this it would take every job of the queue.
+// Detects nodes that take jobs but cannot start them for a reason of their own: no shim, no room on
+// the disk, no descriptors (docs/decisions/0024). Such a node is idle again immediately. If it were
+// not excluded, it would take every job of the queue.
 //
 // After three failed starts in a row, of more than one job, the node is excluded: it gets no work
-// for ten seconds. Then it gets one job as a trial. If that fails too, it is excluded for twice as
-// long, up to five minutes. A job that starts, or a new stream of its agent, clears the record.
+// for ten seconds. Then it gets one job as a trial. If the trial fails too, the node is excluded
+// for twice as long, up to five minutes. A job that starts, or a new stream of its agent,
+// clears the record.
 #pragma once
 
 #include <string>
@@ -15,20 +16,23 @@
 
 namespace accel::coordinator {
 
-// A node on which the last three failures of a job with several nodes began is excluded in the same
-// way, because its peers ran the same program on the same data.
+// The record of one node. A node is also excluded if the last three failures of a job with several
+// nodes began on it, because the other nodes ran the same program.
 struct NodeHealth {
   int failed_starts = 0;      // Failed starts in a row.
   common::JobId newest_job;   // The job of the newest failed start.
-  std::string newest_reason;  // Why it failed, at most 256 bytes and an ellipsis.
-  // The failed starts were of more than one job. With one job, the fault could be the job's own.
+  std::string newest_reason;  // Its reason: at most 256 bytes, and an ellipsis.
+  // True if the failed starts were of more than one job. With one job, the fault could be
+  // the job's own.
   bool several_jobs = false;
-  int blamed = 0;      // If above 0, the newest exclusion is for this many failures of newest_job.
+  // If above 0, the newest exclusion was caused by this many failures of newest_job.
+  int blamed = 0;
   int exclusions = 0;  // Exclusions in a row.
   absl::Time excluded_until = absl::InfinitePast();
 };
 
-// Records that the node could not start its part of `job`. Excludes the node if that was too many.
+// Records that the node could not start its part of `job`. Excludes the node if too many
+// starts have failed.
 void NoteFailedStart(const common::JobId& job, absl::string_view reason, absl::Time now,
                      NodeHealth* health);
 
@@ -38,8 +42,8 @@ void NoteBlame(const common::JobId& job, int failures, absl::Time now, NodeHealt
 // Returns true if the node gets no work at `now`.
 bool IsExcluded(const NodeHealth& health, absl::Time now);
 
-// Returns true if the node has been excluded and has not started a job since. It may then get one
-// job at a time, unless it is still excluded.
+// Returns true if the node has been excluded and has not started a job since. Once the exclusion is
+// over, such a node gets one job at a time.
 bool IsOnTrial(const NodeHealth& health);
 
 // Returns, for example, "its last 3 starts failed, the newest, of job x, because: ...".

@@ -16,9 +16,9 @@
 namespace accel::coordinator {
 namespace {
 
-// Refuses a report about revisions and generations that no coordinator can have asked for. Part of
-// it would be believed later: with an applied_version that is too high, a start would count as
-// forgotten, or a generation as ended, as soon as it is planned.
+// Refuses a report with revisions or generations that no coordinator can have asked for. A wrong
+// number could take effect later. With an applied_version that is too high, a generation would
+// count as forgotten or ended as soon as it is planned.
 absl::Status CheckAgainst(const ClusterState& state, const v1::NodeObserved& report) {
   if (report.applied_version() > state.revision) {
     return absl::InvalidArgumentError(absl::StrCat("applied_version: ", report.applied_version(),
@@ -38,8 +38,9 @@ absl::Status CheckAgainst(const ClusterState& state, const v1::NodeObserved& rep
   return absl::OkStatus();
 }
 
-// Removes the node that has been gone longest and holds no job, if the cluster has max_nodes. A
-// node that an operator has drained goes last, because the drain would be forgotten with it.
+// Makes room for another node if the cluster has max_nodes. Removes the node that has been gone
+// longest, among those without a stream and without jobs. Drained nodes are removed last, because
+// the drain would be forgotten with the node.
 absl::Status MakeRoomForNode(ClusterState* state, Changes* changes) {
   if (static_cast<int>(state->nodes.size()) < state->limits.max_nodes) return absl::OkStatus();
   const auto rank = [](const NodeEntry& node) {
@@ -74,9 +75,9 @@ void TakeName(const v1::NodeObserved& report, const NodeEntry& node, ClusterStat
   state->node_names[report.name()] = common::NodeId(report.node_id());
 }
 
-// Refuses a report of `bytes` for which there is no memory. A report that is not larger than the
-// one of `before` bytes, which it replaces, is kept even over the bound, because refusing it would
-// free no memory.
+// Refuses a report of `bytes` if there is no memory for it. `before` is the size of the report that
+// it replaces. A report that is not larger than that is kept even over the bound, because refusing
+// it would free no memory.
 absl::Status CheckReportRoom(const ClusterState& state, int64_t before, int64_t bytes) {
   const int64_t all = state.report_bytes - before + bytes;
   if (all <= state.limits.max_report_bytes || bytes <= before) return absl::OkStatus();
@@ -98,11 +99,11 @@ absl::Status Keep(v1::NodeObserved report, ClusterState* state, NodeEntry* node)
 void CountConnection(ClusterState* state, Changes* changes) {
   ++state->connected;
   if (!GrowForNodes(static_cast<size_t>(state->connected), state)) return;
-  // All nodes are told the new heartbeat.
+  // All nodes must receive the new heartbeat.
   for (const auto& [id, node] : state->nodes) changes->nodes.insert(id);
 }
 
-// Returns true if the report says the same as the one before, which most heartbeats do.
+// Returns true if the report equals the one before, apart from its sequence. Most heartbeats do.
 bool Repeats(const v1::NodeObserved& before, v1::NodeObserved* report) {
   const uint64_t sequence = report->sequence();
   report->set_sequence(before.sequence());
@@ -111,8 +112,8 @@ bool Repeats(const v1::NodeObserved& before, v1::NodeObserved* report) {
   return same;
 }
 
-// Returns true if a job of the node is being stopped because of a failure. Each report then bounds
-// the node's clock better, and may show that the node failed before.
+// Returns true if a job of the node is being stopped because of a failure. Each further report then
+// tightens the bounds of the node's clock, and may show an earlier failure on the node.
 bool MayHaveFailedBefore(const ClusterState& state, const NodeEntry& node) {
   return std::any_of(node.jobs.begin(), node.jobs.end(), [&state](const auto& job) {
     const v1::Job& stopped = state.jobs.at(job.first).job;
@@ -120,15 +121,15 @@ bool MayHaveFailedBefore(const ClusterState& state, const NodeEntry& node) {
   });
 }
 
-// Returns the node that the report is about. Binds the session to it with the first report, and
-// refuses a later report that contradicts the first one. Errors are those of Observe().
+// Returns the node that the report is about. The first report of a session binds the session to the
+// node. A later report that contradicts the first is refused. Errors are those of Observe().
 absl::StatusOr<NodeEntry*> Bind(SessionId session, const v1::NodeObserved& report, absl::Time now,
                                 ClusterState* state, Changes* changes, SessionId* superseded) {
   const common::NodeId id(report.node_id());
   auto found = state->nodes.find(id);
   if (found == state->nodes.end() || found->second.session < session) {
     ACCEL_RETURN_IF_ERROR(CheckIdentity(*state, report, now));
-    // Once the session is bound, what the node has reported before is forgotten.
+    // The session forgets the former report of the node, so only the difference needs memory.
     const int64_t before = found == state->nodes.end() ? 0 : found->second.observed_bytes;
     ACCEL_RETURN_IF_ERROR(
         CheckReportRoom(*state, before, static_cast<int64_t>(report.SpaceUsedLong())));
@@ -147,8 +148,8 @@ absl::StatusOr<NodeEntry*> Bind(SessionId session, const v1::NodeObserved& repor
   if (node.session != session) {
     *superseded = node.session;
     if (node.observed.incarnation() != report.incarnation()) {
-      // The new agent refuses what was meant for the one before. Claims on sockets remain, because
-      // no agent reuses their ids.
+      // The new agent ignores desired states for the agent before it. Claims on sockets remain,
+      // because no agent reuses their ids.
       node.settled_from = 0;
     }
     TakeName(report, node, state);
@@ -179,8 +180,8 @@ void CountStaleGenerations(const v1::NodeObserved& report, ClusterState* state) 
   }
 }
 
-// Notes when a generation has committed another checkpoint. The first report over a stream has the
-// number so far, but not when the last one was.
+// Notes the time at which a generation has committed another checkpoint. The first report over a
+// stream has only the number of checkpoints so far, not the time of the last one.
 void NoteCheckpoints(const v1::NodeObserved& report, const NodeEntry& node, absl::Time now,
                      ClusterState* state, Changes* changes) {
   for (const v1::ObservedGeneration& part : report.generations()) {
@@ -193,8 +194,8 @@ void NoteCheckpoints(const v1::NodeObserved& report, const NodeEntry& node, absl
   }
 }
 
-// Drops the claims on sockets that no generation holds and that the agent no longer lists, because
-// it has used or closed them.
+// Drops the claims on sockets that no generation holds and that the agent no longer lists. The
+// agent has used or closed such a socket.
 void SettleSockets(NodeEntry* node) {
   std::set<uint64_t> listed;
   for (const v1::StoreSocket& socket : node->observed.store_sockets()) listed.insert(socket.id());
@@ -222,16 +223,17 @@ absl::Status Observe(SessionId session, v1::NodeObserved report, absl::Time now,
   NoteRefusedPeers(report, state, changes);
   const common::NodeId id(report.node_id());
   const bool is_first = node->observed.node_id().empty();
-  // Only the clock needs these times, and every report has others.
+  // Only the clock needs these times. They differ in every report, so the comparison
+  // below would fail.
   node->clock.Heard(report, now);
   report.clear_made_us();
   report.clear_answered_us();
-  // Nothing follows from a heartbeat, unless it ends a silence.
+  // A report that repeats the one before leads to nothing, unless it ends a silence.
   if (now < SilentFrom(*state, *node) && !MayHaveFailedBefore(*state, *node) &&
       Repeats(node->observed, &report)) {
     node->observed.set_sequence(report.sequence());
     node->last_heard = now;
-    // The desired state is then sent again, although it is the same (docs/decisions/0044).
+    // This sends the desired state again, although it is unchanged (docs/decisions/0044).
     if (!node->jobs.empty() && node->clock.NeedsAnswer(now)) changes->nodes.insert(id);
     return absl::OkStatus();
   }
@@ -253,7 +255,7 @@ void CloseSession(SessionId session, const common::NodeId& node, ClusterState* s
   entry.session = 0;
   --state->connected;
   state->agenda.TouchQueue();
-  // A node that has said goodbye is gone once its agent is.
+  // A node that has sent a goodbye is lost once its stream is closed.
   if (!entry.observed.goodbye().empty()) {
     for (const auto& [id, machine_rank] : entry.jobs) state->agenda.Touch(id);
   }
@@ -273,7 +275,8 @@ void CloseSession(SessionId session, const common::NodeId& node, ClusterState* s
 void LoseNode(const common::NodeId& node, const std::string& why, ClusterState* state) {
   const auto found = state->nodes.find(node);
   if (found == state->nodes.end()) return;
-  // As if it had said goodbye: it is gone once its stream is (docs/decisions/0043).
+  // The node is treated as one that has sent a goodbye: it is lost once its stream
+  // is closed (docs/decisions/0043).
   found->second.observed.set_goodbye(why);
   for (const auto& [id, machine_rank] : found->second.jobs) state->agenda.Touch(id);
   CloseSession(found->second.session, node, state);

@@ -1,5 +1,5 @@
-// Writes into the state what the coordinator hears from nodes, and that it no longer hears one.
-// Nothing here decides what follows, because that is the planner's task.
+// Writes reports of nodes, and the ends of their streams, into the state. Nothing here decides what
+// follows, because the planner does.
 #pragma once
 
 #include <string>
@@ -10,19 +10,19 @@
 
 namespace accel::coordinator {
 
-// Replaces the newest report of a node by `report`, which came over this session. The first report
-// of a session binds the session to its node. The session takes the node over from an older one,
-// which *superseded then names (0 if there is none).
+// Replaces the newest report of a node by `report`, which came over `session`. The first report of
+// a session binds the session to the node and takes the node over from an older session.
+// *superseded is then the older session, or 0 if there is none.
 //
 // Refuses or ignores what has an older incarnation, session, sequence or generation, and counts it
-// (invariant 5). A report that is out of sequence is OK and has no effect. Reports of a closed
-// session never get here, because Sessions::Report() drops and counts them. After an error the
-// caller must close the session. Errors:
+// (invariant 5). Returns OK for a report that is out of sequence, which has no effect. Reports of a
+// closed session never arrive here, because Sessions::Report() drops and counts them. After an
+// error, the caller must close the session. Errors:
 //
-// * INVALID_ARGUMENT: the report contradicts itself, its session, or what was ever asked for.
+// * INVALID_ARGUMENT: a field is invalid, or the report contradicts the session or the state.
 // * ALREADY_EXISTS: a newer session has taken the node over.
 // * FAILED_PRECONDITION: another agent that is alive has the node's id or name (identity.h).
-// * RESOURCE_EXHAUSTED: a bound is exceeded; the message names the bound.
+// * RESOURCE_EXHAUSTED: a bound is exceeded. The message names the bound.
 absl::Status Observe(SessionId session, v1::NodeObserved report, absl::Time now,
                      ClusterState* state, Changes* changes, SessionId* superseded);
 
@@ -30,8 +30,8 @@ absl::Status Observe(SessionId session, v1::NodeObserved report, absl::Time now,
 // long, because most agents reconnect.
 void CloseSession(SessionId session, const common::NodeId& node, ClusterState* state);
 
-// Notes that the node no longer belongs to the cluster, for a reason that completes "it ...". What
-// it runs is lost at once. Does nothing if there is no such node.
+// Notes that the node no longer belongs to the cluster. `why` completes a sentence that begins with
+// "it". The generations on the node are lost immediately. Does nothing if there is no such node.
 void LoseNode(const common::NodeId& node, const std::string& why, ClusterState* state);
 
 }  // namespace accel::coordinator

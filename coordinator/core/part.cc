@@ -38,8 +38,8 @@ void Lose(Part* part, std::string why) {
 // kAwaited if the node has not yet acted on the desired state that starts it.
 void JudgeMissing(const JobEntry& job, const NodeEntry& node, Part* part) {
   if (!HasReported(node)) return;
-  // A reboot ends every process. A new agent within the same boot has adopted the shims of the one
-  // before it, and lists what they have (docs/decisions/0034).
+  // A reboot ends every process. A new agent within the same boot has adopted the shims of the
+  // agent before it, and lists their generations (docs/decisions/0034).
   if (node.observed.boot_id() != part->placement->boot_id()) {
     return Lose(part, "its host was rebooted");
   }
@@ -74,8 +74,8 @@ Part LookAtPart(const ClusterState& state, const JobEntry& job, int machine_rank
     part.ended_well = EndedWell(part);
     if (part.state == Part::State::kEnded) return part;
   }
-  // While its agent is still connected, the part is stopped, and its end awaited as usual
-  // (docs/decisions/0043).
+  // If the node has sent a goodbye, its part is lost. An exception is a part that is being stopped
+  // while the agent is connected, because its end will still be reported (docs/decisions/0043).
   const std::string& goodbye = node->second.observed.goodbye();
   if (!goodbye.empty() && (job.job.phase() != v1::STOPPING || node->second.session == 0)) {
     Lose(&part, goodbye);

@@ -1,5 +1,5 @@
-// The part of a generation on one node, as far as the coordinator knows it: from the node's newest
-// report, and from the node's silence.
+// The part of a generation on one node, as the coordinator knows it from the node's newest report
+// and from the node's silence.
 #pragma once
 
 #include <string>
@@ -11,19 +11,19 @@ namespace accel::coordinator {
 
 struct Part {
   enum class State {
-    kAwaited,  // The node has not answered yet.
+    kAwaited,  // The node has not reported the part yet.
     kStarting,
     kRunning,
     kStopping,
     kEnded,  // The part has no process left, or never had one.
-    kLost,   // The node is gone, its agent was restarted without the part, or forgot the part.
+    kLost,   // The node is gone or was rebooted, or its agent no longer has the part.
   };
   State state = State::kAwaited;
   const v1::Placement* placement = nullptr;
   const NodeEntry* node = nullptr;                   // Null if the coordinator has no such node.
   const v1::ObservedGeneration* observed = nullptr;  // Null if the node does not report the part.
   bool ended_well = false;                           // Every rank has exited with code 0.
-  std::string loss;  // Why the part is kLost. Follows "node b was lost: ".
+  std::string loss;  // If kLost, the reason. It follows the words "node b was lost: ".
 };
 
 // Returns one part of the job's current generation. The job must hold nodes.
@@ -32,14 +32,14 @@ Part LookAtPart(const ClusterState& state, const JobEntry& job, int machine_rank
 // Returns the parts of the job's current generation, by machine rank. The job must hold nodes.
 std::vector<Part> LookAtParts(const ClusterState& state, const JobEntry& job, absl::Time now);
 
-// Returns true if every rank of the part has done its exec. A part that ended well counts as
-// started, because a short job may end before the node reports RUNNING.
+// Returns true if the part is RUNNING, so every rank has done its exec, or has ended well. A short
+// job may end before the node reports RUNNING.
 bool IsStarted(const Part& part);
 
 // Returns true if the part may have processes, now or later.
 bool HasProcesses(const Part& part);
 
-// Returns true if the spare store socket of the plan no longer existed.
+// Returns true if the node reports that the spare store socket of the plan no longer existed.
 bool IsSocketGone(const Part& part);
 
 // Returns true if the node could not start the part for a reason of its own: no shim, no process,
@@ -48,7 +48,7 @@ bool IsSocketGone(const Part& part);
 bool NodeCouldNotStart(const Part& part);
 
 // Returns the workers of the part that have exited, sorted by rank. Leaves out ranks that the node
-// reports although they belong to other nodes.
+// reports but that belong to other nodes.
 std::vector<const v1::ObservedWorker*> ExitedWorkers(const Part& part);
 
 }  // namespace accel::coordinator

@@ -1,6 +1,6 @@
 // Counts of the parts of a job's current generation. A report about one part of ten thousand
-// changes the counts, and they tell whether it can lead to a step, so it costs no look at the
-// others.
+// changes only the counts. They show whether the report can lead to a step, so no other part
+// needs a look.
 #pragma once
 
 #include <cstddef>
@@ -11,11 +11,11 @@ namespace accel::coordinator {
 
 // The facts about one part that decide whether its job may need a step.
 struct PartFacts {
-  bool started = false;        // It runs, or has ended well.
+  bool started = false;        // The part runs, or has ended well.
   bool ended_well = false;     // Every rank has exited with code 0.
-  bool has_processes = false;  // It may have processes, now or later.
-  // It has failed, is lost, or its store socket was gone. While the job is being stopped: it may
-  // have failed before the job's cause.
+  bool has_processes = false;  // The part may have processes, now or later.
+  // True if the part has failed, is lost, or its store socket was gone. While the job is being
+  // stopped: true if the part may have failed before the job's cause.
   bool failed = false;
   bool operator==(const PartFacts&) const = default;
 };
@@ -23,7 +23,7 @@ struct PartFacts {
 // Not thread-safe.
 class PartCounts {
  public:
-  // Returns true if the parts are counted. They are not after Clear(), and before the first look.
+  // Returns true if the parts are counted. Returns false after Clear() and before the first look.
   bool known() const { return !parts_.empty(); }
   void Clear() { *this = PartCounts(); }
 

@@ -155,7 +155,7 @@ class Performer {
   void operator()(const Explain& explain) {
     JobEntry& entry = Entry(explain.job);
     Reword(explain.reason, &entry.job);
-    // Another sentence for a job of the queue leads to nothing else.
+    // A new reason of a queued job leads to no further action.
     if (entry.job.phase() != v1::PENDING) state_.agenda.Touch(explain.job);
   }
 
@@ -183,8 +183,8 @@ class Performer {
     return *entry;
   }
 
-  // Returns the job, which takes a step, so what was known of its parts is out of date. The room
-  // that it has, or the queue that it is in, changes too.
+  // Returns the job for an action that changes more than its reason. Its counts are then out of
+  // date, and so may be the decisions about it and about the queue.
   JobEntry& Changed(const common::JobId& id) {
     JobEntry& entry = Entry(id);
     entry.counts.Clear();
@@ -193,7 +193,8 @@ class Performer {
     return entry;
   }
 
-  // Returns the record of the newest generation, which the caller changes.
+  // Returns the record of the newest generation for the caller to change, and marks it
+  // to be stored.
   v1::GenerationRecord* Current(v1::Job* job) {
     v1::GenerationRecord* record = job->mutable_generations(job->generations_size() - 1);
     changes_.put[common::JobId(job->job_id())].generations.insert(record->generation());

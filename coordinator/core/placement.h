@@ -1,4 +1,5 @@
-// Decides which nodes, ranks and GPUs a job gets. A pure function of the job and the ledger.
+// Decides which nodes, ranks and GPUs a job gets. The decision is a pure function of the job
+// and the ledger.
 //
 // clang-format off
 // The rules, in order of precedence:
@@ -41,22 +42,21 @@ struct Assignment {
 struct PlacementDecision {
   // The reason why a job was not placed. The queue uses it to decide about the jobs behind it.
   enum class Wait {
-    kJobs,    // Other jobs. It would fit if nothing else ran, so the jobs behind it wait too.
-    kSocket,  // A spare socket, which a node opens in a moment. The jobs behind it do not wait.
-    kNodes,   // Other nodes. It does not fit the connected ones, so the jobs behind it do not wait.
+    kJobs,    // The job would fit if nothing else ran. The jobs behind it wait too.
+    kSocket,  // It waits for a spare socket, which a node soon opens. Jobs behind it do not wait.
+    kNodes,   // It does not fit the connected nodes. The jobs behind it do not wait.
   };
   std::optional<Assignment> assignment;  // nullopt if the job is not placed.
-  // Only if `assignment` is nullopt:
+  // The next two are set only if `assignment` is nullopt.
   Wait wait = Wait::kNodes;
   std::string reason;  // A sentence that says what is missing.
 };
 
-// Places a job. Nodes in `avoid` are taken only if the job does not fit otherwise.
+// Places a job. Nodes in `avoid` get a part only if the job does not fit on other nodes.
 PlacementDecision Place(const v1::JobSpec& spec, v1::Devices devices,
                         const std::set<common::NodeId>& avoid, const Ledger& ledger);
 
-// Returns the nodes that have room now for one more machine rank of the job, in the
-// ledger's order.
+// Returns the nodes that have room now for one more machine rank of the job, in the ledger's order.
 std::vector<const NodeOffer*> FindRoom(const v1::JobSpec& spec, v1::Devices devices,
                                        const Ledger& ledger);
 

@@ -17,11 +17,11 @@
 namespace accel::coordinator {
 namespace {
 
-// Maximum number of rounds until the jobs come to rest. It is above the longest path of one job
-// without an event from outside: from a restart through the queue to a refusal.
+// Maximum number of rounds until a plan is empty. It is above the longest path of one job without
+// an event from outside: from a restart through the queue to a refusal.
 constexpr int kMaxRounds = 16;
 
-// Delay before planning again if the jobs do not come to rest. The coordinator does its other work
+// Delay before planning again if the plans do not become empty. The coordinator does its other work
 // in the meantime.
 constexpr absl::Duration kPutOff = absl::Milliseconds(100);
 
@@ -31,7 +31,8 @@ struct Waiting {
   std::vector<common::JobId> growable;  // They run, and may grow.
 };
 
-// Returns them, without the jobs for which the plan has an action already.
+// Returns the jobs that wait for room, except the jobs in `stepping`, for which the plan already
+// has an action.
 Waiting WhoWaits(const ClusterState& state, const std::set<common::JobId>& stepping, absl::Time now,
                  absl::Time* wake_at) {
   Waiting waiting;
@@ -49,7 +50,7 @@ void PlanRoom(const ClusterState& state, const std::set<common::JobId>& stepping
   if (waiting.queue.empty() && waiting.growable.empty()) return;
   Ledger ledger(state, now);
   plan->queue_at = std::min(plan->queue_at, ledger.changes_at());
-  // The queue comes first: while a job waits for others to end, none grows.
+  // The queue comes first: no job grows while a job in the queue waits for others to end.
   if (PlanQueue(state, waiting.queue, &ledger, &plan->actions)) return;
   PlanGrowth(state, waiting.growable, ledger, now, &plan->actions, &plan->queue_at);
 }
@@ -64,7 +65,8 @@ void PlanDrops(const ClusterState& state, std::vector<Action>* actions) {
   }
 }
 
-// Notes what the plan has learnt by looking: when to look again, and the parts of each job.
+// Stores what the plan has found: the time of the next look at each job, and the counts
+// of its parts.
 void NoteLooks(const Plan& plan, bool queue, absl::Time now, ClusterState* state) {
   for (const auto& [id, time] : plan.job_times) {
     state->agenda.WakeAt(id, time);

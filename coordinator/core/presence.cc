@@ -10,7 +10,7 @@ absl::Duration Listen(absl::Time now, ClusterState* state) {
   if (gap <= 2 * LongestWait(state->limits)) return absl::ZeroDuration();
   state->present_since = now;
   for (const common::JobId& id : state->unfinished.ids()) state->jobs.at(id).start_by += gap;
-  // Nodes that were silent for too long get another chance.
+  // Nodes that were silent for too long get more time, so everything must be looked at again.
   TouchAll(state);
   return gap;
 }

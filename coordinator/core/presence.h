@@ -1,6 +1,6 @@
-// Detects when the coordinator itself was away: stopped, starved of CPU, waiting for a commit, or
-// not yet started. Reports that arrived meanwhile were not read, so a node must not count as silent
-// for that time. Without this, a coordinator that was stopped for a while would lose all its nodes.
+// Detects absences of the coordinator itself: it was stopped, starved of CPU, waiting for a commit,
+// or not yet started. It read no reports then, so that time does not count as silence of a node. A
+// coordinator that was stopped for a while would otherwise lose all its nodes.
 #pragma once
 
 #include "absl/time/time.h"
@@ -9,13 +9,13 @@
 namespace accel::coordinator {
 
 // Returns the longest time that the coordinator may wait before it calls Listen() again. A gap of
-// more than twice this shows that it was away.
+// more than twice this time is an absence.
 absl::Duration LongestWait(const Limits& limits);
 
-// Notes that the coordinator reads its nodes' reports at `now`. Returns how long it was away until
-// now, or zero if it was not away. After an absence a node counts as silent only after
-// longest_reconnect plus node_timeout, unless it connects again before. Start deadlines are
-// extended by the absence.
+// Notes that the coordinator reads its nodes' reports at `now`. Returns the length of the absence
+// that ends now, or zero if there was none. After an absence, a node that does not connect again
+// counts as silent only after longest_reconnect plus NodeTimeout(). The start deadlines of all
+// unfinished jobs move by the length of the absence.
 absl::Duration Listen(absl::Time now, ClusterState* state);
 
 }  // namespace accel::coordinator

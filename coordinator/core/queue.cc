@@ -50,7 +50,7 @@ std::string WithLastFailure(const v1::Job& job, std::string reason) {
   return absl::StrCat(reason, " Last failure: ", common::DescribeFailure(job.cause()), ".");
 }
 
-// Returns the nodes that the job takes only if there is no other way.
+// Returns the nodes that the job gets only if it does not fit on others.
 std::set<common::NodeId> AvoidedBy(const JobEntry& entry) {
   std::set<common::NodeId> avoided = entry.avoid;
   if (entry.history.blamed >= kMinBlamed) avoided.insert(entry.history.blamed_node);
@@ -69,15 +69,16 @@ bool PlanQueue(const ClusterState& state, const std::vector<const JobEntry*>& qu
   const int nodes = static_cast<int>(ledger->offers().size());
   bool gpu_line_waits = false;
   bool cpu_line_waits = false;
-  // The decisions about jobs that were not placed, by shape. The nodes only fill up during a pass,
-  // so a shape that did not fit once does not fit later in the same pass.
+  // The decisions about jobs that were not placed, by shape. Nodes only fill up during a pass. A
+  // shape that did not fit once therefore does not fit later in the same pass.
   absl::flat_hash_map<std::pair<absl::string_view, v1::Devices>, PlacementDecision> refused;
   for (const JobEntry* entry : queue) {
     const v1::Job& job = entry->job;
     const v1::Devices devices = DevicesOf(job, state);
     const bool gpu = devices == v1::ON_GPUS;
     bool& line_waits = gpu ? gpu_line_waits : cpu_line_waits;
-    // Thousands of jobs may wait, and each pass looks at all of them. So the text is not copied.
+    // A pointer, because each pass looks at all waiting jobs, and copying thousands of texts
+    // would be slow.
     const std::string* reason = gpu ? kBehindGpuJobs : kBehindCpuJobs;
     if (!line_waits) {
       const std::pair<absl::string_view, v1::Devices> shape(entry->shape, devices);

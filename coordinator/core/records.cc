@@ -16,7 +16,7 @@ std::string SpecKey(const common::JobId& id) { return absl::StrCat(JobPrefix(id)
 std::string EndKey(const common::JobId& id) { return absl::StrCat("end/", id.value()); }
 std::string NodeKey(const common::NodeId& id) { return absl::StrCat("node/", id.value()); }
 
-// Numbers have a fixed width, so that keys sort by them.
+// The number has a fixed width, so that the keys of a job's generations sort by number.
 std::string GenerationKey(const common::JobId& id, common::Generation generation) {
   return absl::StrCat(JobPrefix(id), "generation/", absl::Dec(generation, absl::kZeroPad10));
 }

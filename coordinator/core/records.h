@@ -13,8 +13,8 @@
 //   credential, member, token                           coordinator/core/access/access_rows.h
 // clang-format on
 //
-// A job's spec may be a megabyte, and its state changes five times or more. Therefore they are
-// apart, and a change writes a few hundred bytes.
+// A job's spec may have a megabyte, and its state changes five times or more. They have separate
+// rows, so that a change writes only a few hundred bytes.
 #pragma once
 
 #include <string>
@@ -27,12 +27,12 @@
 
 namespace accel::coordinator {
 
-// The version of the layout above. A coordinator refuses rows of a later version.
+// The version of the layout above. A coordinator refuses rows that have a later version.
 inline constexpr int kStoreSchema = 2;
 
 inline constexpr absl::string_view kClusterKey = "cluster";
 
-// A key, taken apart.
+// The parts of a key.
 struct RowKey {
   enum class Kind { kCluster, kEnd, kGeneration, kSpec, kState, kNode };
   Kind kind = Kind::kCluster;
@@ -40,7 +40,7 @@ struct RowKey {
   common::Generation generation = 0;  // For kGeneration.
 };
 
-// INVALID_ARGUMENT: no version of accel has written such a key.
+// Splits a key into its parts. INVALID_ARGUMENT: no version of accel has written such a key.
 absl::StatusOr<RowKey> ParseRowKey(absl::string_view key);
 
 // Returns the rows that store these changes of `state`.

@@ -1,12 +1,12 @@
-// Notes how many strangers have connected to a job's store, so that `accel status` shows it.
+// Notes how many strangers have connected to the store of a job, for `accel status`.
 #pragma once
 
 #include "coordinator/core/cluster_state.h"
 
 namespace accel::coordinator {
 
-// Takes the numbers that the report has for current generations into their records. A number only
-// grows. Each change is stored, because it explains a failure that follows it.
+// Copies the numbers of refused connections in the report into the records of current generations.
+// A number only rises. Each change is stored, because it may explain a later failure.
 void NoteRefusedPeers(const v1::NodeObserved& report, ClusterState* state, Changes* changes);
 
 }  // namespace accel::coordinator

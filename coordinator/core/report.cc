@@ -40,7 +40,7 @@ absl::Status CheckInventory(const v1::Inventory& inventory) {
   return absl::OkStatus();
 }
 
-// Only numeric addresses are believed, because a job's store would refuse to start with others.
+// Accepts only numeric addresses, because the store of a job would refuse to start with others.
 absl::Status CheckAddresses(const v1::NodeObserved& report) {
   ACCEL_RETURN_IF_ERROR(AtMost("addresses", report.addresses_size(), kMaxReportedAddresses));
   for (const std::string& address : report.addresses()) {

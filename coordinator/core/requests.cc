@@ -22,7 +22,8 @@ absl::Status CheckSubmitId(const std::string& value) {
                                                  " characters, not ", value.size()));
 }
 
-// Returns OK if there is room for a job of this user, or if it is no room that is kept for others.
+// Refuses a job of this user if the queue is nearly full and the user already has a large share of
+// it. The remaining room is kept for other users.
 absl::Status CheckShare(const ClusterState& state, const std::string& owner) {
   const Limits& limits = state.limits;
   const bool is_scarce =

@@ -8,8 +8,9 @@
 namespace accel::coordinator {
 namespace {
 
-// Returns a number from 0 to 1 that is always the same for the same text: FNV-1a, 32 bits
-// (datatracker.ietf.org/doc/html/draft-eastlake-fnv). absl::Hash differs in each process.
+// Returns a number from 0 to 1 that depends only on the text: FNV-1a, 32 bits
+// (datatracker.ietf.org/doc/html/draft-eastlake-fnv). absl::Hash would give another number
+// in each process.
 double Fraction(const std::string& text) {
   uint32_t hash = 2166136261;
   for (const char c : text) hash = (hash ^ static_cast<uint8_t>(c)) * 16777619;

@@ -1,4 +1,4 @@
-// The back-off of a job that fails repeatedly: how long it waits before it is started again.
+// The back-off of a job that fails repeatedly: the time that it waits before it is started again.
 #pragma once
 
 #include "absl/time/time.h"
@@ -6,13 +6,13 @@
 
 namespace accel::coordinator {
 
-// Returns the pause after this many early failures in a row (FailureHistory::quick). There is none
-// after the first. From the second on it is first_restart_pause, doubled each time, up to
-// longest_restart_pause.
+// Returns the pause after this many early failures in a row (FailureHistory::quick). There is no
+// pause after the first failure. After the second it is first_restart_pause, and it doubles with
+// each further failure, up to longest_restart_pause.
 //
-// Up to restart_jitter of the pause is added, so that a thousand jobs that failed together, because
-// a file system was away, do not come back together. The addition depends on the job and the number
-// alone, so the function remains pure.
+// Up to restart_jitter of the pause is added. A thousand jobs that failed together, for example
+// because a file system was away, therefore do not start together. The addition depends only on the
+// job and the number of failures, so the function remains pure.
 absl::Duration RestartPause(const Limits& limits, const common::JobId& job, int quick_failures);
 
 }  // namespace accel::coordinator

@@ -1,14 +1,15 @@
 // The problem: while a generation runs, several things can become true between two looks at it.
 // Rank 3 exits with 1, its node goes silent, a client cancels the job, and the time limit runs out.
-// The job has one outcome, and it must not depend on which message was read first.
+// The job has one outcome, which must not depend on the message that was read first.
 //
-// The approach: no event handlers. Each look collects what is known of all parts (part.h) and tests
-// conditions in a fixed order. The first condition that holds decides. The order is the policy:
+// The approach: there are no event handlers. Each look collects what is known of all parts (part.h)
+// and tests conditions in a fixed order. The first condition that holds decides. The order
+// is the policy:
 //
 // clang-format off
 //    1. every part has started (only while STARTING)   RUNNING
 //    2. every rank has exited with 0                   succeed
-//    3. a spare store socket had vanished              plan again: this is no failure of the job
+//    3. a spare store socket had vanished              plan again, or fail after max_replans times
 //    4. a part has failed or is lost                   restart, or fail if the budget is spent
 //    5. a client has cancelled the job                 cancel
 //    6. the time limit is over                         fail
@@ -18,21 +19,23 @@
 //
 // * Success (2) comes before everything that ends a job, because a job whose work is done must not
 //   be reported as cancelled or out of time.
+// * A vanished socket (3) is no failure of the job. It comes before a failure (4), because the part
+//   that could not start for that reason would otherwise count as failed.
 // * A failure (4) comes before a cancel (5), so that the cause is recorded. The cancel then applies
-//   to the stop, below.
-// * A vanished socket (3) comes before a failure (4), because the part that could not start for
-//   that reason would otherwise count as failed.
-// * A failure (4) comes before the start deadline (8), because it says why ranks did not start.
+//   to the stop, as described below.
+// * A failure (4) comes before the start deadline (8), because it explains why ranks did not start.
 //
-// All outcomes but RUNNING lead through STOPPING, even success: the phase ends only when no node
-// has a process of the generation left, or the node is lost. Ranks and GPUs are free only then
-// (invariant 4). While STOPPING, the outcome is in Job.next. Two things change it. A cancel changes
-// it from restart to cancel, because a user who cancels a failing job does not want it back. An
-// earlier failure that is reported later replaces the cause, and is judged in its place
-// (first_failure.h). The budget is therefore spent at the end of the stop.
+// All outcomes except RUNNING lead through STOPPING, even success. STOPPING ends only when each
+// node of the generation either has no process of it left or is lost. Only then are ranks and GPUs
+// free (invariant 4). While STOPPING, the outcome is in Job.next, and two things change it:
 //
-// A plan takes at most one step for each job. The caller performs it and looks again. An example: a
-// job without restarts is cancelled just after its rank 1 has exited with code 3.
+// * A cancel changes restart to cancel, because a user who cancels a failing job does not
+//   want another attempt.
+// * An earlier failure that is reported later replaces the cause. The policy then judges this
+//   failure instead (first_failure.h). The budget is therefore spent only at the end of the stop.
+//
+// A plan takes at most one step for each job. The caller performs the step and looks again. An
+// example: a job without restarts is cancelled just after its rank 1 has exited with code 3.
 //
 // clang-format off
 //   look 1   RUNNING    4 holds: stop, next = fail, cause = rank 1, code 3
@@ -119,8 +122,8 @@ class JobView {
     return starting ? Starting() : std::nullopt;
   }
 
-  // Returns when the passing of time alone may lead to a step: the start deadline, the time limit,
-  // or the silence of a node that still has processes.
+  // Returns the time at which a step may follow without an event: at the start deadline, at the
+  // time limit, or when a node that still has processes counts as silent.
   absl::Time WakeAt() const {
     absl::Time wake_at = entry_.start_by;
     if (job_.phase() != v1::STOPPING) wake_at = std::min(wake_at, entry_.end_by);
@@ -160,7 +163,7 @@ class JobView {
     return stop;
   }
 
-  // Also writes the verdict's note into the cause.
+  // Returns what follows the failure, and writes the note of that verdict into its cause.
   FailureVerdict Judge(FoundFailure* failure) const {
     const std::string& name = failure->cause.node_name();
     const bool could_not_start =
@@ -185,7 +188,8 @@ class JobView {
     return stop;
   }
 
-  // A cancel that has arrived since the stop was decided holds, whatever the new cause is.
+  // Replaces the cause by an earlier failure. A cancel that has arrived since the stop was decided
+  // still holds, regardless of the new cause.
   ReplaceCause Replace(FoundFailure failure) const {
     const FailureVerdict verdict = Judge(&failure);
     ReplaceCause replace;
@@ -199,8 +203,9 @@ class JobView {
     return replace;
   }
 
-  // The ranks that a lost node leaves behind hang in their collectives, where no SIGTERM reaches
-  // the program. A grace would only delay the next generation.
+  // Returns the grace for the other ranks after a failure. It is zero if a node was lost, unless
+  // the spec sets a failure grace. The remaining ranks hang in their collectives, where no SIGTERM
+  // reaches the program, so a grace would only delay the next generation.
   absl::Duration GraceAfter(const v1::FailureCause& cause) const {
     const bool lost = cause.exit().kind() == v1::ExitRecord::NODE_LOST;
     const bool chosen = job_.spec().failure_grace_ms() > 0;
@@ -285,7 +290,8 @@ class JobView {
         break;
       case v1::TO_CANCELLED:
         end.to = v1::CANCELLED;
-        // A cancelled job has no worker's exit code to borrow (docs/decisions/0010).
+        // A cancelled job has its own exit code, because no worker's exit caused
+        // its end (docs/decisions/0010).
         end.exit_code = kCancelledExitCode;
         break;
       case v1::TO_RESTARTING:
@@ -324,8 +330,7 @@ std::optional<Action> Unplaced(const JobEntry& entry, absl::Time now, absl::Time
     return EndUnplaced{id, v1::CANCELLED, kCancelledExitCode, std::nullopt, "Cancelled."};
   }
   if (job.phase() == v1::RESTARTING) {
-    // At its time limit the job is queued again, because PENDING is the phase in which the
-    // limit fails it.
+    // At its time limit the job becomes PENDING, because it fails at the limit in that phase.
     const absl::Time due = std::min(entry.not_before, entry.end_by);
     if (now >= due) return Requeue{id, job.reason()};
     *wake_at = std::min(*wake_at, due);

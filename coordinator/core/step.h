@@ -9,8 +9,8 @@
 
 namespace accel::coordinator {
 
-// Returns the next action for `job`, or nullopt if it remains as it is. In the latter case lowers
-// *wake_at to the time at which the job may need an action without an event. Returns nullopt for a
+// Returns the next action for `job`, or nullopt if it needs none now. If nullopt, lowers *wake_at
+// to the time at which the job may need an action even without an event. Returns nullopt for a
 // PENDING job that waits for a place, because the queue decides about it (queue.h).
 std::optional<Action> NextStep(const ClusterState& state, const JobEntry& job, absl::Time now,
                                absl::Time* wake_at);

@@ -13,11 +13,13 @@ namespace accel::coordinator {
 // Not thread-safe.
 class UnfinishedJobs {
  public:
+  // Adds a job of this owner. Does nothing if the job was added before.
   void Insert(const common::JobId& id, const std::string& owner) {
     if (ids_.insert(id).second) ++by_owner_[owner];
   }
 
-  // Does nothing if the job is not one of them. `owner` must be that of Insert().
+  // Removes a job. Does nothing if the job was not added. `owner` must be the owner
+  // given to Insert().
   void Erase(const common::JobId& id, const std::string& owner) {
     if (ids_.erase(id) == 0) return;
     const auto found = by_owner_.find(owner);

@@ -1,5 +1,6 @@
 // The sentences of `accel status`. They contain nothing that changes by itself, such as times or
-// running counts, because each new reason is a new version of the job, to be stored and published.
+// running counts. Each new sentence is a new version of the job, which must be
+// stored and published.
 #pragma once
 
 #include <string>
@@ -26,8 +27,8 @@ std::string DescribeFailureFirst(const v1::FailureCause& cause);
 // The job's counts must already include this failure.
 std::string DescribeRestart(const v1::Job& job, absl::Duration pause);
 
-// Returns why a generation is stopped, if `next` follows: for example "Cancelled" or "All ranks
-// have exited with code 0".
+// Returns why a generation is being stopped, for example "Cancelled" or "All ranks have exited with
+// code 0". `next` is what happens to the job after the stop.
 std::string WhyStopping(const v1::Job& job, v1::AfterStop next);
 
 }  // namespace accel::coordinator

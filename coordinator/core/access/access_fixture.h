@@ -12,7 +12,7 @@
 
 namespace accel::coordinator {
 
-// Each test ends with the comparison of the state with what its rows say (TearDown).
+// Compares the state with what its rows say at the end of each test (TearDown()).
 class AccessTest : public ::testing::Test {
  protected:
   void TearDown() override {

@@ -1,5 +1,5 @@
-// Who may enter the cluster: its members, their credentials, and the one-time keys for new ones.
-// Plain data; admission.h, credentials.h and members.h say what may happen to it.
+// The access state: the members of the cluster, their credentials, and the one-time keys for new
+// members. Plain data. The rules for changing it are in admission.h, credentials.h and members.h.
 #pragma once
 
 #include <map>
@@ -20,7 +20,7 @@ struct AccessState {
   std::map<std::string, v1::Token> tokens;            // By id.
 };
 
-// What has changed since the last commit: keys of the maps above.
+// The changes since the last commit, as keys of the maps above.
 struct AccessChanges {
   std::set<MemberId> members;
   std::set<std::string> credentials;

@@ -54,7 +54,7 @@ absl::Status CheckNode(const Newcomer& newcomer, const v1::Token& token, const A
       return absl::OkStatus();
     }
   }
-  // Otherwise a key for any node would be a key for this one.
+  // Without this check, the holder of a key for any node could replace this node.
   return absl::AlreadyExistsError(
       absl::StrCat("the cluster has this node already, with another key; "
                    "an administrator can run: accel node remove ",
@@ -87,7 +87,7 @@ absl::Status CheckToken(const v1::Token& token, const Newcomer& newcomer, absl::
   return absl::OkStatus();
 }
 
-// Returns the credential that this token has given to this key, or null.
+// Returns the credential that was issued for this token and this public key, or null.
 const v1::Credential* GivenBefore(const Newcomer& newcomer, const AccessState& state) {
   for (const auto& [serial, credential] : state.credentials) {
     if (credential.token_id() == newcomer.token_id && credential.key_hash() == newcomer.key_hash &&
@@ -98,8 +98,8 @@ const v1::Credential* GivenBefore(const Newcomer& newcomer, const AccessState& s
   return nullptr;
 }
 
-// Returns the serial of a node's newest valid credential, or "". A node that joins again has one
-// identity, and the former one ends when the new one is used.
+// Returns the serial of the newest valid credential of a node, or "" if there is none. A node that
+// joins again keeps its identity, so the first use of its new credential ends the former one.
 std::string NewestOf(const MemberId& member, absl::Time wall, AccessState* state) {
   const v1::Credential* newest = nullptr;
   for (const v1::Credential* each : CredentialsOf(member, state)) {
@@ -194,7 +194,7 @@ absl::StatusOr<v1::Credential> Admit(const Newcomer& newcomer, absl::Time wall, 
   made = Complete(std::move(made), member, newcomer.key_hash, wall);
   made.set_token_id(newcomer.token_id);
   made.set_label(newcomer.label);
-  // Keys of earlier versions do not say it.
+  // Keys that earlier versions stored do not have of_many, so their uses are looked at too.
   made.set_of_many(token->of_many() || token->uses_left() == kUnlimited || token->uses_left() > 1);
   if (is_node) made.set_replaces(NewestOf(member, wall, state));
   if (is_node) {

@@ -1,7 +1,9 @@
-// How members come into the cluster: one-time keys are made and spent. Pure: secrets arrive as
-// hashes, certificates are made by the caller, and `wall` is the time that people read.
+// Admits members to the cluster: makes and spends one-time keys. Pure: secrets arrive as hashes,
+// the caller makes the certificates, and `wall` is the time of the wall clock.
 //
-// After an error, nothing has changed, except that entries which were over may be gone.
+// An error leaves the state unchanged, with two exceptions. Expired keys and invalid credentials
+// may have been forgotten. If the certificate could not be made, an older credential may already
+// have made room for it.
 #pragma once
 
 #include <string>
@@ -18,9 +20,12 @@ inline constexpr size_t kMaxTokens = 1'000;
 inline constexpr absl::Duration kMaxTokenLife = absl::Hours(24 * 365);
 inline constexpr int64_t kMaxTokenUses = 100'000;
 
-// Adds a key, and the user that it is for, with `role` and `runs_as` if the user is new.
-// INVALID_ARGUMENT: a name, the time or the uses are out of range. RESOURCE_EXHAUSTED: too many
-// keys or members. FAILED_PRECONDITION: the role would be taken from the last administrator.
+// Adds a key. If the key is for a user, also adds that user with `role` and `runs_as`, or changes
+// the existing user (AddTokenRequest). Errors:
+//
+// * INVALID_ARGUMENT: a name, the kind, the role, the time or the number of uses is not allowed.
+// * RESOURCE_EXHAUSTED: there are too many keys or members.
+// * FAILED_PRECONDITION: the last administrator would lose the role.
 absl::Status AddToken(const v1::AddTokenRequest& request, const std::string& id,
                       const std::string& secret_hash, absl::Time wall, AccessState* state,
                       AccessChanges* changes);
@@ -36,14 +41,14 @@ struct Newcomer {
   std::string label;  // The label of the credential.
 };
 
-// Admits a newcomer who has a key: spends one use, adds the node, and issues a credential. The same
-// public key with the same token gets the same credential again, without a use, because the answer
-// may have been lost. Errors:
+// Admits a newcomer who has a key: spends one use of the key, adds the node, and issues a
+// credential. A repeated request with the same public key and token gets the same credential and
+// spends no use, because the first answer may have been lost. Errors are those of `make` and:
 //
-// * UNAUTHENTICATED: the token is unknown, or its secret is wrong; both with the same words.
+// * UNAUTHENTICATED: the token is unknown, or its secret is wrong. Both have the same message.
 // * PERMISSION_DENIED: the token has expired, is used up, or is for another kind or name.
-// * INVALID_ARGUMENT: the node's id or name is none (security::CheckPrincipalName()).
-// * ALREADY_EXISTS: the node's id or name belongs to another key pair.
+// * INVALID_ARGUMENT: the node's id or name is not valid (security::CheckPrincipalName()).
+// * ALREADY_EXISTS: another node has the name, or the node's own id has only other key pairs.
 // * RESOURCE_EXHAUSTED: there are too many members, or the member has too many credentials.
 absl::StatusOr<v1::Credential> Admit(const Newcomer& newcomer, absl::Time wall, MakeCredential make,
                                      AccessState* state, AccessChanges* changes);

@@ -15,12 +15,12 @@ namespace accel::coordinator {
 namespace {
 
 constexpr absl::Duration kSeenPrecision = absl::Hours(1);
-// Maximum number of renewals of one certificate that were not used. A client repeats a renewal with
-// the same key, so it has more than one only if it has lost that key. None makes room for another
-// one, because it may be all that its holder has stored.
+// Maximum number of valid renewals of one certificate that were not used. A client repeats a
+// renewal with the same key, so it needs a second renewal only if it has lost that key. No unused
+// renewal is dropped for a newer one, because its holder may have stored only that one.
 constexpr size_t kMaxUnused = 4;
 
-// Returns the valid credentials that were made by renewing this one and not used yet.
+// Returns the valid credentials that renewed the one with this serial and were not used yet.
 std::vector<v1::Credential*> UnusedRenewals(const std::string& serial, absl::Time wall,
                                             AccessState* state) {
   std::vector<v1::Credential*> found;
@@ -33,7 +33,8 @@ std::vector<v1::Credential*> UnusedRenewals(const std::string& serial, absl::Tim
   return found;
 }
 
-// Drops the keys for which `choose` is true. Adds those that could still be used to `response`.
+// Drops the keys for which `choose` returns true. Adds to `response` those of them that could
+// still be used.
 void DropTokens(absl::FunctionRef<bool(const v1::Token&)> choose, absl::Time wall,
                 AccessState* state, AccessChanges* changes, v1::RevokeResponse* response) {
   std::erase_if(state->tokens, [&](const auto& each) {
@@ -58,7 +59,7 @@ absl::StatusOr<v1::RevokeResponse> RevokeToken(const std::string& id, absl::Time
   return response;
 }
 
-// Returns true if `credential` has this serial, or was made by renewing one that does.
+// Returns true if `credential` has this serial, or descends by renewals from the one that has it.
 bool DescendsFrom(const v1::Credential& credential, const std::string& serial,
                   const AccessState& state) {
   const v1::Credential* each = &credential;
@@ -80,13 +81,14 @@ absl::Status RefuseMoreRenewals(const v1::Credential& old) {
       command, " list`, and revokes it or the unused ones with `", command, " revoke`"));
 }
 
-// Returns the certificates that end because this one is used for the first time: those that it
-// replaces, directly or not, and all other renewals of these, which nobody has used. Such another
-// one may be that of a thief who has renewed a copy, and waits.
+// Returns the credentials that end with the first use of `credential`: those that it replaces,
+// directly or through other renewals, and all unused renewals of those. The renewals of
+// `credential` itself remain valid. An unused renewal must end because it may belong to a thief who
+// has renewed a copy of the certificate and waits.
 std::vector<v1::Credential*> ReplacedBy(const v1::Credential& credential, AccessState* state) {
   std::vector<v1::Credential*> replaced;
   std::set<std::string> older;
-  // The next link may have been forgotten already, but its renewals were not.
+  // This serial counts even if its credential was forgotten, because its renewals may still exist.
   for (std::string serial = credential.replaces(); !serial.empty();) {
     older.insert(serial);
     const auto found = state->credentials.find(serial);
@@ -125,8 +127,8 @@ absl::StatusOr<v1::Credential> Renew(const std::string& serial, const std::strin
   }
   if (unused.size() >= kMaxUnused) return RefuseMoreRenewals(old);
   const MemberId member(old.kind(), old.member());
-  // A renewal needs no room, because it takes that of the old one. A member with the maximum of
-  // machines could otherwise renew none of them.
+  // A renewal takes the place of the old credential, so MakeRoom() is not called. It would
+  // otherwise refuse every renewal of a member that has the maximum.
   ForgetOldest(member, wall, state, changes);
   ACCEL_ASSIGN_OR_RETURN(v1::Credential made, make(old.member()));
   made = Complete(std::move(made), member, key_hash, wall);
@@ -150,7 +152,7 @@ void NoteSeen(const std::string& serial, absl::Time wall, AccessState* state,
   credential.set_seen_unix_ms(absl::ToUnixMillis(wall));
   changes->credentials.insert(serial);
   if (!is_first) return;
-  // The renewed one works, so the old one is no longer needed (docs/decisions/0056).
+  // The renewal works, so the credentials before it are no longer needed (docs/decisions/0056).
   for (v1::Credential* each : ReplacedBy(credential, state)) {
     each->set_state(v1::Credential::REPLACED);
     changes->credentials.insert(each->serial());
@@ -180,7 +182,8 @@ absl::StatusOr<v1::RevokeResponse> Revoke(const v1::RevokeRequest& request, absl
     changes->credentials.insert(credential->serial());
     came_by.insert(credential->token_id());
   }
-  // Whoever has the machine may have the key too, and would come back (docs/decisions/0066).
+  // A thief of the machine may also have the key, and could enter again
+  // with it (docs/decisions/0066).
   const v1::Member& owner = state->members.at(member);
   const std::string& name = owner.name().empty() ? owner.id() : owner.name();
   DropTokens(

@@ -1,4 +1,4 @@
-// The seam between a decision to admit a member and the certificate that follows.
+// The function by which the pure decision to admit a member asks its caller for a certificate.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace accel::coordinator {
 
-// Makes the certificate for a member id. Fills in serial, certificate and expires_unix_ms.
+// Makes the certificate for a member id. Fills in `serial`, `certificate` and `expires_unix_ms`.
 using MakeCredential = absl::FunctionRef<absl::StatusOr<v1::Credential>(const std::string& member)>;
 
 }  // namespace accel::coordinator

@@ -14,7 +14,7 @@ int64_t UsedAt(const v1::Credential& credential) {
   return std::max(credential.seen_unix_ms(), credential.made_unix_ms());
 }
 
-// Drops the oldest of these, so that at most kMaxCredentialsOfMember - 1 are left.
+// Drops the oldest of the credentials `over`, so that at most kMaxCredentialsOfMember - 1 are left.
 void DropOldest(std::vector<v1::Credential*> over, AccessState* state, AccessChanges* changes) {
   std::sort(over.begin(), over.end(), [](const v1::Credential* one, const v1::Credential* other) {
     return one->made_unix_ms() < other->made_unix_ms();

@@ -1,4 +1,5 @@
-// Looks things up in the access state, for admission.h and credentials.h.
+// Functions that admission.h and credentials.h share: they look up members and credentials, and
+// make room for new credentials. Pure.
 #pragma once
 
 #include <string>
@@ -12,7 +13,8 @@
 namespace accel::coordinator {
 
 inline constexpr size_t kMaxMembers = 20'000;
-// Valid ones. As many that are no longer valid are kept, so that their holders are told why.
+// Maximum number of valid credentials that Admit() gives to a member. Renewals are exempt: see
+// Renew(). About as many invalid ones are kept, so that their holders are told the reason.
 inline constexpr size_t kMaxCredentialsOfMember = 64;
 
 // Returns true if the credential is neither revoked, nor replaced, nor expired.
@@ -20,28 +22,28 @@ bool IsValid(const v1::Credential& credential, absl::Time wall);
 
 std::vector<v1::Credential*> CredentialsOf(const MemberId& member, AccessState* state);
 
-// Forgets the oldest of a member's credentials that are no longer valid, so that one more can be
-// kept.
+// Forgets the oldest credentials of a member that are no longer valid, until there is room for one
+// more of these.
 void ForgetOldest(const MemberId& member, absl::Time wall, AccessState* state,
                   AccessChanges* changes);
 
-// Makes room for one more credential of a member. If it has the maximum of valid ones, the one that
-// was used least recently makes room, of those from keys with many uses: the machines of such a key
-// come and go, and a person's laptop must not be shut out by them. RESOURCE_EXHAUSTED: all came
-// from keys with one use.
+// Makes room for one more valid credential of a member. If the member already has the maximum, one
+// of them becomes MADE_ROOM: the least recently used one whose key had many uses. Credentials of
+// such keys belong to machines that come and go, which must not shut out a laptop.
+// RESOURCE_EXHAUSTED: all credentials came from keys with one use.
 absl::Status MakeRoom(const MemberId& member, absl::Time wall, AccessState* state,
                       AccessChanges* changes);
 
-// Returns a credential that was just made, with its owner.
+// Returns `made`, a new certificate, with the fields that name its owner and the time.
 v1::Credential Complete(v1::Credential made, const MemberId& member, const std::string& key_hash,
                         absl::Time wall);
 
 // Returns true if this user is the only one with the role of an administrator.
 bool IsLastAdministrator(const MemberId& member, const AccessState& state);
-// Returns FAILED_PRECONDITION with a sentence about that.
+// Returns FAILED_PRECONDITION with the message that this user is the last administrator.
 absl::Status RefuseLastAdministrator(const std::string& name);
 
-// Finds a user by name, or a node by id or name. NOT_FOUND.
+// Finds a user by name, or a node by id or name. NOT_FOUND: the cluster has no such member.
 absl::StatusOr<MemberId> FindMember(v1::MemberKind kind, const std::string& name,
                                     const AccessState& state);
 
