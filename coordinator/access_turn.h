@@ -1,4 +1,4 @@
-// One turn at the access state, on the thread of the coordinator's loop.
+// A function that reads or changes the access state on the thread of the coordinator's loop.
 #pragma once
 
 #include "absl/functional/any_invocable.h"
@@ -8,15 +8,16 @@
 
 namespace accel::coordinator {
 
-// What a turn may read and change. Valid during the call only.
+// The state that the function may read and change. Valid only during the call.
 struct AccessTurn {
   const ClusterState& cluster;
   AccessState* access;
   AccessChanges* changes;
-  absl::Time wall;  // The time that people read.
+  absl::Time wall;  // The time of the wall clock.
 };
 
-// Runs once and must not block. After an error it must have changed nothing that matters.
+// Runs once and must not block. Changes that it made before it returned an error are committed too,
+// so they must be harmless.
 using AccessAct = absl::AnyInvocable<absl::Status(const AccessTurn& turn)>;
 
 }  // namespace accel::coordinator

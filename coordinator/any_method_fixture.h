@@ -38,8 +38,8 @@ class BlobTestFolder {
   std::string path_ = "/tmp/blobs.XXXXXX";
 };
 
-// The services Access and Blobs and what they need. They are made before the server, which
-// registers them.
+// The services Access and Blobs, with the objects that they need. They are made before the server,
+// because it registers them.
 class AccessOfTest {
  protected:
   AccessOfTest()

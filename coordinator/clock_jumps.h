@@ -11,9 +11,9 @@ namespace accel::coordinator {
 // Not thread-safe.
 class ClockJumps {
  public:
-  // Returns by how much the wall clock has jumped since the previous call, if that is at least
-  // kLeast. Positive if it was set ahead. `steady` is monotonic, and stops while the machine is
-  // suspended, which therefore looks like a jump.
+  // Returns by how much the wall clock has jumped since the previous call, or nullopt if that is
+  // less than kLeast. Positive if the clock was set ahead. `steady` is monotonic and does not
+  // advance while the machine is suspended, so a suspension looks like a jump ahead.
   std::optional<absl::Duration> Note(absl::Time steady, absl::Time wall) {
     const absl::Duration offset = wall - steady;
     const absl::Duration jump = offset - std::exchange(offset_, offset).value_or(offset);
@@ -22,7 +22,7 @@ class ClockJumps {
   }
 
  private:
-  // Clocks of machines that agree differ by less.
+  // Clocks of machines that are synchronised differ by less than this.
   static constexpr absl::Duration kLeast = absl::Minutes(1);
 
   std::optional<absl::Duration> offset_;

@@ -103,8 +103,8 @@ void CoordinatorLoop::Run() {
 
 absl::Time CoordinatorLoop::RunOnce() {
   for (bool due = false;;) {
-    // Reads the clock before the inbox. A report that arrives later is then never compared with a
-    // later time. If this process is paused after this line, the next turn sees the gap.
+    // Reads the clock before the inbox, so the turn has all reports that arrived before `now`. If
+    // this process is paused after this line, the next turn detects the gap.
     const absl::Time now = options_.clock->Now();
     const bool listens = !committing_;
     Inbox::Contents contents = inbox_->Take(/*with_changes=*/listens);
@@ -152,8 +152,8 @@ void CoordinatorLoop::Apply(ChangeEvent event) {
   }
 }
 
-// A submit id names the job of the user who used it first. Another user who repeats it learns
-// nothing about that job.
+// Refuses a submit id that another user has used. The id names the job of its first user, and the
+// error must show nothing about that job.
 absl::Status CoordinatorLoop::MayRepeat(const SubmitEvent& event) const {
   const auto known = state_.submits.find(event.submit_id);
   const EndedJob* ended = state_.ended.FindBySubmit(event.submit_id);
@@ -167,8 +167,8 @@ absl::StatusOr<std::string> CoordinatorLoop::AccountFor(const SubmitEvent& event
   std::string own;
   if (event.caller.kind == CallerKind::kUser) {
     const auto record = state_.access.members.find({v1::USER_MEMBER, event.caller.name});
-    // The user was removed after the call was let in. Without a record his name would be an
-    // account.
+    // The user was removed after the call was admitted. Without a record, the name of the user
+    // would be taken as an account.
     if (record == state_.access.members.end()) {
       return absl::UnauthenticatedError(
           absl::StrCat("the cluster has no user ", event.caller.name, " any more"));
@@ -185,7 +185,8 @@ void CoordinatorLoop::Apply(SubmitEvent event) {
   if (!account.ok()) return event.done(account.status());
   event.spec.set_owner(event.caller.name);
   event.spec.set_runs_as(*std::move(account));
-  // A repeated submit waits for the job that it made. Only new jobs are refused.
+  // While the store fails, only new jobs are refused. A repeated submit waits for the commit of the
+  // job that it made.
   if (!store_error_.ok() && !state_.submits.contains(event.submit_id)) {
     return event.done(CannotStore(store_error_));
   }
@@ -317,7 +318,7 @@ void CoordinatorLoop::Publish(const Changes& changes) {
   for (const auto& [id, change] : changes.put) {
     watchers_.Publish(std::make_shared<const v1::Job>(state_.jobs.at(id).job));
   }
-  // Read here, because a commit may have taken long.
+  // Reads the clock again, because the commit may have taken long.
   const absl::Time now = options_.clock->Now();
   SharedStarts starts;
   for (const common::NodeId& node : changes.nodes) sessions_.Publish(node, now, &state_, &starts);

@@ -1,9 +1,10 @@
 // The coordinator as one loop on one thread: take events, apply them to the state, plan, commit to
 // the store, publish.
 //
-// Only committed state is published. So no client and no agent sees a decision that a crash could
-// undo, and a coordinator must load its jobs before it publishes (docs/decisions/0004). Changes
-// that arrive during a commit wait for it and share the next one. Queries are answered meanwhile.
+// Only committed state is published, so no client and no agent sees a decision that a crash could
+// undo. The loop must load its jobs before it publishes, because agents stop each generation that
+// is not listed (docs/decisions/0004). Changes that arrive during a commit wait for its end and
+// share the next commit. Queries are answered in the meantime.
 //
 // clang-format off
 //   MemoryStore store;
@@ -43,31 +44,31 @@ class CoordinatorLoop final : public Coordinator {
     common::Clock* clock = common::SteadyClock();  // Monotonic. Must outlive the loop.
     // For job ids, and for times that people read.
     std::function<absl::Time()> wall_clock = absl::Now;
-    std::string boot_id;                   // The kernel's. If empty, each loop has its own clock.
+    std::string boot_id;  // The kernel's. If empty, each loop counts as a new boot.
     std::string cluster_id = "a-cluster";  // For a store without rows: see recover.h.
     std::string owner = "";                // The name of the user who runs the coordinator.
     Limits limits = {};
-    // Called on the loop's thread with committed changes of the access state, and with all of it
-    // when it is loaded. May be null.
+    // Called on the loop's thread with committed changes of the access state. Load() calls it with
+    // the whole access state. May be null.
     std::function<void(const AccessState& state, const AccessChanges& changes)> on_access;
   };
 
   explicit CoordinatorLoop(Options options);
   ~CoordinatorLoop() override;  // Calls Stop().
 
-  // Loads what is stored. Must be called once, before any other function. Errors are those of
+  // Loads the stored state. Must be called once, before any other function. Errors are those of
   // Store::Load() and Recover().
   absl::Status Load();
 
   // Runs the loop on a separate thread until Stop().
   void Start();
-  // Stops the thread, if any. All pending requests, watchers, readers and sessions get UNAVAILABLE.
-  // Idempotent. Must not be called from a callback.
+  // Stops the thread if it runs. All pending requests, watchers, readers and sessions get
+  // UNAVAILABLE. Idempotent. Must not be called from a callback.
   void Stop();
 
-  // Handles all pending events, until there is nothing left to do. Returns when it must be called
-  // again, even without an event. A call that comes much later counts as an absence of the
-  // coordinator: see coordinator/core/presence.h. Tests call it instead of Start().
+  // Handles all pending events, until there is nothing left to do. Returns the time at which it
+  // must be called again, even without an event. A call that comes much later counts as an absence
+  // of the coordinator: see coordinator/core/presence.h. Tests call it instead of Start().
   absl::Time RunOnce();
 
   void SubmitJob(const Caller& caller, std::string submit_id, v1::JobSpec spec,
@@ -91,8 +92,8 @@ class CoordinatorLoop final : public Coordinator {
   void EndRelay(std::string reader_id) override;
 
  private:
-  // Answers a request. Called once the changes that the request made are committed, or with an
-  // error if the commit failed.
+  // A function that answers a request. It is called once the changes of the request are committed,
+  // or with an error if the commit failed.
   using Ack = absl::AnyInvocable<void(absl::Status)>;
 
   void Run();
@@ -126,14 +127,14 @@ class CoordinatorLoop final : public Coordinator {
   absl::Time wake_at_ = absl::InfiniteFuture();
   Sessions sessions_{&log_hub_};
   Watchers watchers_{&state_.ended};
-  Changes changes_;        // The changes that are in no commit yet.
-  std::vector<Ack> acks_;  // The answers to the requests that made them.
+  Changes changes_;        // The changes that are not in a commit yet.
+  std::vector<Ack> acks_;  // The answers to the requests that made `changes_`.
   bool committing_ = false;
   Changes in_commit_;
   std::vector<Ack> acks_in_commit_;
-  absl::Time retry_at_ = absl::InfinitePast();  // No commit before this.
+  absl::Time retry_at_ = absl::InfinitePast();  // No commit begins before this time.
   absl::Duration backoff_;
-  absl::Status store_error_;  // Why the last commit failed. OK if it did not.
+  absl::Status store_error_;  // The error of the last commit. OK if it succeeded.
   common::LogThrottle absences_;
   common::LogThrottle unrests_;
 };

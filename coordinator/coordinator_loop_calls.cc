@@ -1,7 +1,7 @@
-// The functions that other threads call. Each only posts an event to the inbox.
+// The functions of CoordinatorLoop that other threads call. Each only posts an event to the inbox.
 //
-// Destroying a subscription posts an event too, which the inbox never refuses. So that those events
-// remain bounded, a request that was refused returns a subscription that posts nothing.
+// Destroying a subscription also posts an event, which the inbox never refuses. The number of these
+// events must be bounded. A refused request therefore returns a subscription that posts nothing.
 
 #include <utility>
 

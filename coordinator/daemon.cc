@@ -64,7 +64,8 @@ absl::StatusOr<std::string> ClusterId(const CoordinatorFlags& flags) {
 // Reads or makes what a coordinator needs for certificates.
 absl::StatusOr<std::unique_ptr<ClusterAccess>> OpenAccess(const CoordinatorFlags& flags) {
   std::string id;
-  // Only the first start reads the store for it, because later ones find it beside the authority.
+  // Only the first start reads the store for the id. Later starts find the id in
+  // the authority's files.
   if (access(absl::StrCat(flags.state_dir, "/ca.crt").c_str(), F_OK) != 0) {
     ACCEL_ASSIGN_OR_RETURN(id, ClusterId(flags));
   }
@@ -79,9 +80,10 @@ class RotationWatch {
   RotationWatch(std::string state_dir, ClusterAccess* access)
       : state_dir_(std::move(state_dir)), access_(*access) {}
 
-  // Called every kLookMillis. After an error, the coordinator uses what it has, and tries again.
+  // Called every kLookMillis. After an error, the coordinator continues with the present authority,
+  // and the next call tries again.
   void Look() {
-    // Taken before the files are read, so that a later change is noticed.
+    // The stamp is taken before the files are read, so that a change during the reading is noticed.
     const std::string stamp = AuthorityStamp(state_dir_);
     if (stamp == stamp_) return;
     const absl::Status followed = Follow();
@@ -132,7 +134,7 @@ class CertificateWatch {
   common::LogThrottle throttle_{absl::Hours(1)};
 };
 
-// Does what a coordinator does beside serving, until `stop_fd` is readable.
+// Does the periodic work of a coordinator besides serving calls, until `stop_fd` is readable.
 void AwaitStop(const CoordinatorFlags& flags, int stop_fd, ClusterAccess* access,
                BlobService* uploads) {
   RotationWatch rotation(flags.state_dir, access);

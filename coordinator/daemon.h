@@ -1,4 +1,4 @@
-// What the program accel-coordinator does, once its command line is parsed.
+// The actions of the program accel-coordinator, after its command line is parsed.
 #pragma once
 
 #include <string>
@@ -9,17 +9,18 @@
 
 namespace accel::coordinator {
 
-// Serves until `stop_fd` is readable. Prints the address once calls are accepted.
+// Serves until `stop_fd` is readable. Prints its addresses once calls are accepted.
 // FAILED_PRECONDITION: another coordinator uses the state directory. Other errors are those of the
-// store and the server.
+// state directory, the store, the authority and the server.
 absl::Status RunCoordinator(const CoordinatorFlags& flags, int stop_fd);
 
 // Reads everything that is stored in the state directory, and returns a sentence about it. A
-// coordinator may be running there. NOT_FOUND: nothing is stored. DATA_LOSS: it is damaged.
+// coordinator may be running there. NOT_FOUND: nothing is stored. DATA_LOSS: the store is damaged.
+// Other errors are those of SqliteFile::Open() and Recover().
 absl::StatusOr<std::string> CheckStore(const CoordinatorFlags& flags);
 
 // Copies the store to the file that the flags name, and returns a sentence about it. A coordinator
-// may be running meanwhile.
+// may be running meanwhile. Errors are those of SqliteFile::Open() and CopyTo().
 absl::StatusOr<std::string> BackUpStore(const CoordinatorFlags& flags);
 
 }  // namespace accel::coordinator

@@ -19,8 +19,9 @@ struct CoordinatorFlags {
   std::string backup;  // If empty, no backup is asked for.
 };
 
-// Parses the command line into *flags and returns nullopt. If it asks for help or the version, or
-// is invalid, prints that instead and returns the exit code: 0, or 2 for an invalid command line.
+// Parses the command line into *flags and returns nullopt. If the command line asks for help or the
+// version, or is invalid, prints the text or the error and returns the exit code: 0, or 2 for an
+// invalid command line.
 std::optional<int> ParseFlags(int argc, char** argv, CoordinatorFlags* flags);
 
 }  // namespace accel::coordinator

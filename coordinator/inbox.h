@@ -1,6 +1,7 @@
-// The queue of events from other threads to the coordinator's loop. It has two kinds. Changes are
-// not taken while a commit is in progress: their results could not be published before its end, and
-// together they need only one more commit. Queries read committed state and are always taken.
+// The queue of events from other threads to the coordinator's loop. There are two kinds of events.
+// Queries read committed state, and the loop always takes them. Changes are not taken while a
+// commit is in progress. Their results could not be published before its end, and together they
+// need only one more commit.
 #pragma once
 
 #include <cstdint>
@@ -94,7 +95,7 @@ struct ReadLogsEvent {
 struct EndReadLogsEvent {
   LogReadId read = 0;
 };
-// The stream of a relay that had been opened has ended.
+// Says that the stream of a relay has ended. LogPipe::Open() had accepted it.
 struct EndRelayEvent {
   std::string reader_id;
 };
@@ -104,7 +105,7 @@ using QueryEvent = std::variant<WatchEvent, UnwatchEvent, ListJobsEvent, ListNod
 // Thread-safe.
 class Inbox {
  public:
-  // Maximum number of pending requests of each kind. Further requests are rejected.
+  // If this many events of one kind are pending, further requests of that kind are rejected.
   static constexpr size_t kMaxRequests = 20'000;
   // Maximum memory of all pending reports.
   static constexpr int64_t kMaxReportBytes = int64_t{512} << 20;
@@ -119,28 +120,29 @@ class Inbox {
 
   explicit Inbox(common::Clock* clock) : clock_(clock) {}
 
-  // Adds a request of a client or agent. RESOURCE_EXHAUSTED: too many requests are pending.
-  // UNAVAILABLE: the inbox is closed. After an error the caller still owns the event.
+  // Adds a request of a client or agent. RESOURCE_EXHAUSTED: too many events are pending.
+  // UNAVAILABLE: the inbox is closed. After an error, the caller still owns the event.
   absl::Status Request(ChangeEvent& event);
   absl::Status Request(QueryEvent& event);
 
-  // Adds an event that ends a request: a watch, a reading, a relay or a session is over. It is
-  // accepted even if the inbox is full, because the coordinator would otherwise keep the request
-  // forever. Each accepted request has at most one end, so their number is bounded. A closed inbox
-  // drops the event.
+  // Adds an event that says that a watch, a reading, a session or a relay is over. It is accepted
+  // even if the inbox is full, because the coordinator would otherwise keep the ended object
+  // forever. The number of these events is bounded, because each accepted request has at most one
+  // end, and each reader has at most one open relay. A closed inbox drops the event.
   void Post(ChangeEvent event);
   void Post(QueryEvent event);
-  // Adds a report. It replaces a pending report of the same session. If there is no room for it, an
-  // empty report with `refused` is added instead.
+  // Adds a report. It replaces a pending report of the same session. If there is no room for it,
+  // adds an empty report with `refused` instead. A closed inbox drops the report.
   void PostReport(SessionId session, v1::NodeObserved observed);
   // Adds the result of the commit in progress.
   void PostCommitted(absl::Status status);
 
-  // Removes and returns all pending queries and the result of the commit, and, if `with_changes` is
-  // set, all pending changes.
+  // Removes and returns all pending queries and the result of the commit. If `with_changes` is set,
+  // also removes and returns all pending changes.
   Contents Take(bool with_changes);
 
-  // From now on, requests are refused and all other events are dropped.
+  // Closes the inbox: it rejects requests and drops all other events from now on, except the result
+  // of a commit.
   void Close();
 
   // Blocks until an event is added, Wake() is called, or the timeout has passed.

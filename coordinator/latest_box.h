@@ -1,6 +1,6 @@
-// A queue of length one between the coordinator's loop, which puts values in, and one gRPC stream,
-// which writes them when it can. A new value replaces one that was not yet written, so a slow
-// reader costs the memory of one value.
+// A queue of length one between the coordinator's loop and one gRPC stream. The loop puts values
+// in, and the stream writes them when it can. A new value replaces a value that was not written
+// yet, so a slow reader costs the memory of one value.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
-// A unary call whose answer may be large. The answer remains in memory until the caller has read
-// it. Therefore the memory of all these answers together is bounded.
+// A unary call whose answer may be large. Each answer remains in memory until the caller has read
+// it, so the memory of all answers together is bounded.
 #pragma once
 
 #include <google/protobuf/message.h>
@@ -21,8 +21,8 @@ class AnswerRoom {
  public:
   static constexpr int64_t kMaxBytes = int64_t{256} << 20;
 
-  // Reserves room, or returns false if other answers have it. A single answer always has room, even
-  // if it is larger than the bound.
+  // Reserves room. Returns false if the answers that are being sent leave too little. If there are
+  // none, the answer always has room, even if it is larger than the bound.
   bool Take(int64_t bytes) {
     const int64_t before = taken_.fetch_add(bytes);
     if (before == 0 || before + bytes <= kMaxBytes) return true;
@@ -35,13 +35,13 @@ class AnswerRoom {
   std::atomic<int64_t> taken_{0};
 };
 
-// One such call. It deletes itself when gRPC is done with it.
+// One call with a large answer. It deletes itself when gRPC is done with it.
 class ListCall final : public grpc::ServerUnaryReactor {
  public:
   ListCall(CallPlace place, std::shared_ptr<AnswerRoom> room, grpc::ByteBuffer* answer)
       : place_(std::move(place)), room_(std::move(room)), answer_(*answer) {}
 
-  // Each ends the call. Answer() fails it with RESOURCE_EXHAUSTED if there is no room.
+  // Both end the call. Answer() ends it with RESOURCE_EXHAUSTED if there is no room.
   void Answer(const google::protobuf::Message& message);
   void Fail(const absl::Status& status);
 

@@ -23,8 +23,8 @@ const v1::GenerationRecord* FindGeneration(const v1::Job& job, int generation) {
   return nullptr;
 }
 
-// Returns a random id. Only the node that must relay receives it, and no other process can guess
-// it, so whatever is relayed under it comes from that node.
+// Returns a random id of a relay. Only the node that must relay receives the id, and no other
+// process can guess it. All output that is relayed under the id therefore comes from that node.
 std::string NewReaderId() {
   char bytes[16];
   ACCEL_CHECK(getrandom(bytes, sizeof(bytes), 0) == sizeof(bytes),
@@ -109,8 +109,7 @@ std::vector<common::NodeId> LogHub::End(LogReadId read) {
   return std::vector<common::NodeId>(nodes.begin(), nodes.end());
 }
 
-// Removes the reader and, unless its relay has finished, sets `resumed` to the one that replaces
-// it.
+// Removes the reader. Unless its relay has finished, sets *resumed to the reader that replaces it.
 void LogHub::Resume(Readers::iterator found, std::optional<Reader>* resumed) {
   Reader reader = std::move(found->second);
   Erase(found);
@@ -151,7 +150,7 @@ void LogHub::LoseNode(const common::NodeId& node) {
   }
 }
 
-// Tells the client if it begins or ends to wait for the reader's node.
+// Sends the client a notice if the reader begins or ends to wait for its node.
 void LogHub::Wait(Reader* reader, bool waits) {
   if (std::exchange(reader->notified, waits) == waits) return;
   reader->pipe->Notify(
@@ -160,7 +159,8 @@ void LogHub::Wait(Reader* reader, bool waits) {
             : absl::StrCat("its node ", reader->node_name, " is connected again"));
 }
 
-// Returns false if the reader has been ended because its node is lost.
+// Ends the reader if its node is lost and it need not wait. Returns false if it has
+// ended the reader.
 bool LogHub::CheckReader(Reader* reader, bool away, bool lost, const ClusterState& state) {
   const v1::LogReader& wish = reader->wish;
   if (away && lost &&

@@ -1,9 +1,10 @@
-// The output that is being read at present. It knows which pipe a relay belongs to, and for which
-// readers each node must relay.
+// The readings of output that are in progress. The hub knows the pipe to which each relay belongs,
+// and the readers for which each node must relay.
 //
 // A reader outlives the relays that serve it. If a relay breaks, because an agent or its connection
-// went away, the reader is listed again under a new id, and resumes where the client has read to.
-// It ends early only if its node is lost, and no live generation makes it worth waiting for.
+// went away, the reader is listed again under a new id and resumes where the client has read to. A
+// reader ends early in two cases: its node is lost and it does not follow a live generation, or its
+// relays break too often.
 #pragma once
 
 #include <map>
@@ -30,10 +31,12 @@ class LogHub {
   // Maximum number of relays of one reader in a row that break without having sent anything.
   static constexpr int kMaxBreaks = 8;
 
-  // Starts a reading and returns the nodes whose desired state changes. The reading may begin with
-  // ranks whose nodes are not connected: see CheckNodes(). NOT_FOUND: there is no such generation
-  // or rank. INVALID_ARGUMENT: the generation has more ranks than can be read, or the message names
-  // a field of the request. RESOURCE_EXHAUSTED: too many ranks are being read at present.
+  // Starts a reading and returns the nodes whose desired state changes. The nodes of some ranks may
+  // not be connected: see CheckNodes(). Errors:
+  //
+  // * NOT_FOUND: there is no such generation or rank, or the job has no generation yet.
+  // * INVALID_ARGUMENT: more ranks are asked for than can be read, or the message names a field.
+  // * RESOURCE_EXHAUSTED: too many ranks are being read at present.
   absl::StatusOr<std::vector<common::NodeId>> Begin(LogReadId read,
                                                     const v1::ReadLogsRequest& request,
                                                     const v1::Job& job, const ClusterState& state,
@@ -42,22 +45,27 @@ class LogHub {
   // Ends a reading and returns the nodes whose desired state changes.
   std::vector<common::NodeId> End(LogReadId read);
 
-  // Notes that a relay's stream has ended. If the relay had not finished, it must be opened again.
-  // Returns its node, whose desired state changes; nullopt if the relay was replaced before.
+  // Notes that the stream of a relay has ended. If the relay had not finished, it must be opened
+  // again. After kMaxBreaks relays without output, the reader ends with an error instead. Returns
+  // the node of the relay, whose desired state changes. nullopt if the reader has ended or the
+  // relay was replaced before.
   std::optional<common::NodeId> EndRelay(const std::string& reader_id);
 
-  // Notes that a node's stream is gone. All of its relays must be opened again when it returns.
+  // Notes that the stream of a node is closed. All relays of the node must be opened again when
+  // the node returns.
   void LoseNode(const common::NodeId& node);
 
-  // Decides about the readers whose nodes are away. Once a node has been away for so long that it
-  // counts as lost, its readers end with an error. Followers of a live generation wait, and are
-  // told so. Looks at them 20 times a second at most, because the loop calls it in every turn.
+  // Decides about the readers whose nodes are not connected. Once such a node counts as lost, its
+  // readers end with an error. Readers that follow a live generation wait instead, and the client
+  // gets a notice. Returns immediately if the last look was less than 50 ms ago, because the loop
+  // calls this in every turn.
   void CheckNodes(const ClusterState& state, absl::Time now);
 
   // Returns the readers for which the node must relay.
   std::vector<v1::LogReader> ReadersOn(const common::NodeId& node) const;
 
-  // Returns null if the id is unknown, or if another node than the caller must relay under it.
+  // Returns the pipe of a relay. Null if the id is unknown, or if the caller is a node other than
+  // the one that must relay.
   std::shared_ptr<LogPipe> FindPipe(const std::string& reader_id, const Caller& caller) const;
 
   // Ends all readings with UNAVAILABLE.
@@ -86,8 +94,8 @@ class LogHub {
   bool CheckReader(Reader* reader, bool away, bool lost, const ClusterState& state);
 
   Readers readers_;
-  std::set<common::NodeId> away_;               // Nodes of readers without a stream.
-  absl::Time check_at_ = absl::InfinitePast();  // The next look at them.
+  std::set<common::NodeId> away_;               // Nodes with readers that have no stream.
+  absl::Time check_at_ = absl::InfinitePast();  // The next look at `away_`.
   mutable absl::Mutex mutex_;
   std::map<std::string, Relay> relays_ ABSL_GUARDED_BY(mutex_);  // By reader id.
 };

@@ -6,9 +6,10 @@
 namespace accel::coordinator {
 namespace {
 
-// A client that does not pull gets no more notices than these per rank.
+// Maximum number of pending chunks per rank with which a further notice is sent. A client that does
+// not pull gets no more notices.
 constexpr size_t kMaxNotices = 4;
-// Chunks behind this offset are nonsense, and adding to it cannot overflow.
+// Maximum offset of a chunk. No output is this long, and sums with it do not overflow.
 constexpr int64_t kMaxOffset = int64_t{1} << 62;
 
 std::optional<int64_t> OffsetOf(v1::LogStream stream, const v1::LogReader& reader) {
@@ -25,8 +26,8 @@ void SetOffset(v1::LogStream stream, std::optional<int64_t> offset, v1::LogReade
   }
 }
 
-// Moves the reader's offset behind the chunk. Returns false if the chunk contradicts what was read
-// before it.
+// Moves the reader's offset to the end of the chunk. Returns false if the chunk contradicts the
+// offset, or has impossible numbers.
 bool Advance(const v1::LogChunk& chunk, v1::LogReader* reader) {
   if (chunk.stream() == v1::LOG_STREAM_UNSPECIFIED) return chunk.data().empty();
   if (chunk.offset() < OffsetOf(chunk.stream(), *reader).value_or(0)) return false;
@@ -52,7 +53,8 @@ std::optional<v1::LogReader> LogPipe::Resume(const std::string& reader_id,
     absl::MutexLock lock(&mutex_);
     auto relay = relays_.extract(reader_id);
     if (end_.has_value() || relay.empty()) return std::nullopt;
-    // A relay pushes its next chunk only when the last one was pulled, so there is one at most.
+    // A relay pushes its next chunk only when the client has pulled the last one, so at most one
+    // chunk is unread.
     const auto unread = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) {
       return entry.chunk.reader_id() == reader_id && entry.chunk.notice().empty();
     });

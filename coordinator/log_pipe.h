@@ -1,10 +1,10 @@
 // The connection between the agents that relay the output of a job's ranks and the client that
-// reads it. A relay gets the permission to send its next chunk only when the client has taken the
-// last one. So a slow client costs the memory of one chunk for each rank. It delays only the
-// relays, not the workers, because workers write to files.
+// reads it. A relay may send its next chunk only when the client has taken the last one, so a slow
+// client costs the memory of one chunk for each rank. A slow client delays only the relays. It does
+// not delay the workers, because they write to files.
 //
-// The pipe knows how far each rank has been read. A relay that breaks is replaced by another one,
-// under a new id, that resumes exactly there.
+// The pipe knows how far each rank has been read. A relay that breaks is replaced by another relay,
+// under a new id, that resumes exactly at that offset.
 #pragma once
 
 #include <deque>
@@ -33,21 +33,22 @@ class LogPipe {
   // Maximum size of the output in one chunk.
   static constexpr size_t kMaxChunkBytes = 64 << 10;
 
-  // For the coordinator, which calls it exactly once: names the relays of the reading. Before that,
-  // no relay can be opened, and Pull() waits. The reading ends when all relays have finished.
+  // For the coordinator, which calls it exactly once: names the relays of the reading. Before this
+  // call, no relay can be opened, and Pull() waits. The reading ends when all relays have finished.
   void Expect(const std::vector<v1::LogReader>& relays);
-  // For the coordinator: replaces a relay by one called `new_id`, which resumes after the chunks
-  // that the client has pulled. Other chunks of the replaced relay are dropped and refused. Returns
-  // the new relay's reader, or nullopt if the relay has finished or is unknown.
+  // For the coordinator: replaces a relay by one with the id `new_id`, which resumes after the
+  // chunks that the client has pulled. A chunk that the client has not pulled is dropped, and
+  // further chunks under the old id are refused. Returns the reader of the new relay. nullopt if
+  // the relay has finished or is unknown, or the reading has ended.
   std::optional<v1::LogReader> Resume(const std::string& reader_id, const std::string& new_id);
-  // For the coordinator: sends the client a chunk with `notice`, unless the relay has finished, or
-  // the client is far behind.
+  // For the coordinator: sends the client a chunk with `notice`. Does nothing if the relay has
+  // finished, or if many chunks already wait for the client.
   void Notify(const std::string& reader_id, const std::string& notice);
-  // For the coordinator: finishes a relay. If it has not sent `end`, the client gets a last chunk
-  // of this rank with `why` as its error.
+  // For the coordinator: finishes a relay. If the relay has not sent a chunk with `end`, the client
+  // gets a last chunk for the rank with `why` as its error.
   void Close(const std::string& reader_id, const std::string& why);
-  // Ends the reading with `status` and drops the chunks that were not yet pulled. Only the first
-  // call has an effect.
+  // Ends the reading with `status` and drops the chunks that the client has not pulled. Only the
+  // first call has an effect.
   void Fail(absl::Status status);
 
   // For the client: calls `ready` with the next chunk or the end. Only one call may be pending
@@ -56,29 +57,30 @@ class LogPipe {
   // For the client: notes that it has disconnected.
   void Cancel() { Fail(absl::CancelledError("the reader has gone")); }
 
-  // For a relay: opens it. Returns false if the relay is not expected or was opened before.
+  // For a relay: opens the relay. Returns false if no relay with this id is expected, or if it
+  // was opened before.
   bool Open(const std::string& reader_id);
   // For a relay: sends a chunk. Only one call of each relay may be pending at a time. A chunk with
-  // `end` is the relay's last. Its rank and generation are set to those that this relay was asked
-  // for, because the agent's own values are not trusted. A chunk that lies before what was read
-  // already is refused, because its lines would be doubled.
+  // `end` is the relay's last. The rank and generation of the chunk are set to those of the reader,
+  // because the agent's own values are not trusted. A chunk with an offset that was read already is
+  // refused, because its lines would be repeated.
   void Push(v1::LogChunk chunk, Taken taken);
 
  private:
   struct Relay {
-    v1::LogReader reader;  // Its offsets are those at which the relay would resume.
+    v1::LogReader reader;  // With the offsets at which the relay would resume.
     bool open = false;
   };
   struct Entry {
     v1::LogChunk chunk;
     Taken taken;
     // The offset at which the relay would have resumed before this chunk. nullopt if it would have
-    // started where the selection says.
+    // started at the beginning of the selection.
     std::optional<int64_t> before;
   };
 
-  // Sends a chunk to the client. Refuses it if its relay is unknown, or is not open although it
-  // `must_be_open`.
+  // Sends a chunk to the client. Refuses it if its relay is unknown. If `must_be_open` is set, also
+  // refuses it if the relay is not open.
   void Send(Entry entry, bool must_be_open);
   static void Deliver(Ready ready, Entry entry);
   bool Over() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {

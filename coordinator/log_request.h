@@ -1,4 +1,4 @@
-// Checks a request to read output, and says what it asks of each rank. Pure.
+// Checks a request to read output, and splits it into one request for each rank. Pure.
 #pragma once
 
 #include <vector>
@@ -11,11 +11,12 @@ namespace accel::coordinator {
 
 // One rank whose output a client wants.
 struct WantedRank {
-  const v1::Placement* placement = nullptr;  // Where it runs. Points into the generation's record.
+  const v1::Placement* placement = nullptr;  // Its part. Points into the generation's record.
   v1::LogReader reader;                      // Without an id.
 };
 
-// Maximum size of an expression that lines must match. Each rank's desired state has a copy.
+// Maximum size of an expression that lines must match. It is small because each rank's desired
+// state has a copy.
 inline constexpr size_t kMaxGrepBytes = 1024;
 
 // Returns the wanted ranks of a generation of `job`, ascending. NOT_FOUND: the generation has no

@@ -38,7 +38,8 @@ int main(int argc, char** argv) {
   // which are hundreds of thousands with 10,000 connections. Tests, which do not call main(), still
   // look.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
-  // A file that may not grow is a full disk, which the store reports. It must not end the process.
+  // A write beyond the size limit of files is reported by the store like a full disk. The signal
+  // must not end the process.
   signal(SIGXFSZ, SIG_IGN);
   const int stop_fd = accel::common::StopSignalFd();
   const absl::Status status = accel::coordinator::RunCoordinator(flags, stop_fd);

@@ -10,8 +10,8 @@
 
 namespace accel::coordinator {
 
-// Returns what each node reports of itself, and what the committed `jobs` hold of it. Sorted by the
-// node's name, then by its id.
+// Describes each node: its newest report, and the generations and GPUs that the committed `jobs`
+// hold on it. Sorted by the node's name, then by its id.
 v1::ListNodesResponse DescribeNodes(const ClusterState& state,
                                     const std::map<common::JobId, JobPtr>& jobs, absl::Time now);
 

@@ -1,4 +1,4 @@
-// A report for tests: that of node "a", which runs nothing.
+// A report for tests, of node "a", which runs nothing.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The gRPC service for operators. Each method checks the caller, then the size and form of the
+// The gRPC service for operators. Each method admits the caller, checks the size and form of the
 // request, and passes it to the coordinator, whose loop does the work.
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace accel::coordinator {
 
-// With raw bytes instead of messages, for the reason in service.h. Thread-safe.
+// The service with raw bytes instead of messages. service.h gives the reason. Thread-safe.
 class OperationsService final
     : public v1::Operations::WithRawCallbackMethod_DrainNode<v1::Operations::Service> {
  public:

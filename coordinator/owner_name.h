@@ -10,7 +10,7 @@
 
 namespace accel::coordinator {
 
-// Returns the name of a user, or the number if it has no name. Not thread-safe.
+// Returns the name of a user, or "uid N" if user N has no name. Not thread-safe.
 inline std::string NameOfUser(uid_t uid) {
   const passwd* user = getpwuid(uid);
   return user == nullptr ? absl::StrCat("uid ", uid) : user->pw_name;

@@ -1,4 +1,4 @@
-// Prints what a command of accel-coordinator answers to the person who has typed it.
+// Prints the answer of a command of accel-coordinator for the person who has typed it.
 #pragma once
 
 #include <cstdio>
@@ -8,7 +8,8 @@
 
 namespace accel::coordinator {
 
-// Prints the sentence, or the error. Returns the exit code: 0, or 1 for an error.
+// Prints the sentence to standard output, or the error to standard error. Returns the exit code: 0,
+// or 1 for an error.
 inline int PrintAnswer(const absl::StatusOr<std::string>& answer) {
   if (answer.ok()) {
     std::printf("%s\n", answer->c_str());

@@ -51,7 +51,7 @@ inline std::string HpackLength(uint64_t length) {
   return bytes + static_cast<char>(length);
 }
 
-// A header that is not in HPACK's tables.
+// Returns the bytes of a header that is not in HPACK's tables.
 inline std::string Literal(const std::string& name, const std::string& value) {
   std::string text(1, '\0');
   for (const std::string& part : {name, value})

@@ -1,5 +1,5 @@
-// Log lines about calls that were refused. Callers can cause any number of refusals, so at most one
-// line per second is logged, with the number of lines that were left out.
+// Log lines about calls that were refused. Callers can cause any number of refusals. At most one
+// line per second is therefore logged, with the number of lines that were left out.
 #pragma once
 
 #include <cstdint>

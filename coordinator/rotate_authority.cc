@@ -22,10 +22,11 @@
 namespace accel::coordinator {
 namespace {
 
-// Time that another command may take for its step.
+// Maximum time to wait for another command to finish its step.
 constexpr absl::Duration kLockTimeout = absl::Seconds(5);
 
-// Files that root makes for another user could not be read by that user's coordinator.
+// Refuses a directory of another user, because that user's coordinator could not read the files
+// that root makes.
 absl::Status CheckOwner(const std::string& state_dir) {
   struct stat info;
   if (stat(state_dir.c_str(), &info) != 0) {
@@ -38,7 +39,7 @@ absl::Status CheckOwner(const std::string& state_dir) {
                                                     owner, " accel-coordinator rotate-ca ..."));
 }
 
-// Returns what is stored. A coordinator may be running.
+// Returns the stored members, credentials and keys. A coordinator may be running.
 absl::StatusOr<AccessState> ReadMembers(const std::string& state_dir) {
   ACCEL_ASSIGN_OR_RETURN(const auto file, SqliteFile::Open(state_dir + "/cluster.db",
                                                            SqliteFile::Missing::kIsAnError));
@@ -48,7 +49,8 @@ absl::StatusOr<AccessState> ReadMembers(const std::string& state_dir) {
   return state;
 }
 
-// The audit log is opened before a step, so that a step that was made is not reported as failed.
+// Opens the audit log. It is opened before a step, because a step that was made must not be
+// reported as failed.
 absl::StatusOr<std::unique_ptr<AuditLog>> OpenLog(const std::string& state_dir) {
   return AuditLog::Open(state_dir + "/audit.jsonl");
 }
@@ -134,7 +136,7 @@ absl::StatusOr<std::string> Finish(const RotateFlags& flags, const ClusterAuthor
 
 absl::StatusOr<std::string> RotateAuthority(const RotateFlags& flags) {
   ACCEL_RETURN_IF_ERROR(CheckOwner(flags.state_dir));
-  // Read before the lock, which would make the directory.
+  // Reads before taking the lock, because LockStateDir() would create a missing directory.
   ACCEL_RETURN_IF_ERROR(ReadAuthority(flags.state_dir).status());
   if (flags.status) {
     ACCEL_ASSIGN_OR_RETURN(const ClusterAuthority now, ReadAuthority(flags.state_dir));

@@ -14,9 +14,9 @@ struct RotateFlags {
   bool force = false;
 };
 
-// Parses the command line, whose second word is "rotate-ca", into *flags and returns nullopt. If it
-// asks for help or the version, or is invalid, prints that instead and returns the exit code: 0, or
-// 2 for an invalid command line.
+// Parses the command line, whose second word is "rotate-ca", into *flags and returns nullopt. If
+// the command line asks for help or the version, or is invalid, prints the text or the error and
+// returns the exit code: 0, or 2 for an invalid command line.
 std::optional<int> ParseRotateFlags(int argc, char** argv, RotateFlags* flags);
 
 }  // namespace accel::coordinator

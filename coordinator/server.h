@@ -31,22 +31,24 @@ struct ServerOptions {
   // Absolute path of the Unix socket. If empty, there is none.
   std::string socket;
   std::string owner = "owner";  // The name of the user who runs the coordinator.
-  // Establishes who makes a call. If null, coordinator/access/identify_caller.h does.
+  // Identifies the caller of a method. If null,
+  // IdentifyCaller does (coordinator/access/identify_caller.h).
   std::function<absl::StatusOr<Caller>(const grpc::ServerContextBase&)> identify;
   // Path of the audit log (coordinator/access/audit_log.h). If empty, there is none.
   std::string audit_log;
   std::string listen;  // HOST:PORT; port 0 picks one. If empty, there is no TCP address.
-  // The TLS of connections over TCP, which must ask callers for a certificate
-  // (docs/decisions/0075). Needed with `listen`.
+  // The TLS of connections over TCP. It must ask callers for a certificate (docs/decisions/0075).
+  // Required if `listen` is set.
   std::shared_ptr<grpc::ServerCredentials> tcp_credentials;
-  // Decides about callers with a certificate. If null, none is valid. Must outlive the server.
+  // Decides about callers with a certificate. If null, no certificate is valid. Must
+  // outlive the server.
   const CredentialTable* credentials = nullptr;
   // Receives connections over TCP whose next bytes are "ACCELEN1": see Gate::Options. May be null.
   std::function<void(common::UniqueFd)> on_enrolment;
-  // CoordinatorLoop::Options::on_access. May be null.
+  // Called with changes of the access state: see CoordinatorLoop::Options::on_access. May be null.
   std::function<void(const AccessState& state, const AccessChanges& changes)> on_access;
-  // Returns why a job of the user may not name this uploaded tree. Must not block for long. If
-  // null, no job may name one.
+  // Returns OK if a job of the user may name this uploaded tree, or the error for the user. Must
+  // not block for long. If null, no job may name a tree.
   std::function<absl::Status(const std::string& user, const std::string& tree)> check_upload;
   // Further services, which must outlive the server.
   std::vector<grpc::Service*> services;
@@ -60,25 +62,32 @@ struct ServerOptions {
 // Thread-safe.
 class Server {
  public:
-  // Starts a server. INVALID_ARGUMENT, FAILED_PRECONDITION: the address is invalid, the socket is
-  // in use, or its folder is not safe. UNAVAILABLE: cannot listen there. DATA_LOSS: the store
-  // cannot be read.
+  // Starts a server. Errors:
+  //
+  // * INVALID_ARGUMENT: `listen` is not HOST:PORT, or the path of the socket is too long.
+  // * FAILED_PRECONDITION: another coordinator listens at the socket, the folder of the socket is
+  //   not safe, or a later version of accel wrote the store.
+  // * UNAVAILABLE: cannot listen at `listen`.
+  // * INTERNAL: gRPC cannot start a server.
+  // * DATA_LOSS and others of Store::Load() and Recover(): the store cannot be read.
+  // * The code of the errno: the audit log, the socket or its folder cannot be opened or made.
   static absl::StatusOr<std::unique_ptr<Server>> Start(ServerOptions options);
 
   // Stops the server. Pending calls end with UNAVAILABLE.
   virtual ~Server() = default;
 
-  // Returns HOST:PORT with the port in use, also if port 0 was asked for. Empty without TCP.
+  // Returns HOST:PORT with the port in use, even if `listen` has port 0. Empty if there is
+  // no TCP address.
   virtual std::string address() const = 0;
 
   // Returns the coordinator for callers in the same process. The server owns it.
   virtual Coordinator* coordinator() = 0;
 
-  // Ends all connections of the credential with this serial. Call it once the credential is
-  // refused.
+  // Ends all connections of the credential with this serial. Must be called after the credential is
+  // refused, because its holder could otherwise connect again.
   virtual void Cut(const std::string& serial) = 0;
 
-  // Returns the place where the calls of further services are admitted too.
+  // Returns the entrance, which must also admit the calls of further services.
   virtual Entrance* entrance() = 0;
 };
 

@@ -15,7 +15,7 @@ namespace {
 constexpr WireBounds kSubmitBounds{16 << 20, 65'536};
 // The bounds of all other requests, which have a job id and some numbers.
 constexpr WireBounds kQuestionBounds{4096, 64};
-// Two positions and a range for each rank that can be read.
+// Room for two positions and a range for each of the 4,096 ranks that can be read.
 constexpr WireBounds kReadBounds{256 << 10, 16'384};
 
 // Returns the answer to ListJobs. Unless `whole` is set, leaves out the environment, which can be

@@ -1,5 +1,5 @@
-// The gRPC service. Each method admits the caller, then checks the size and form of the request,
-// and passes both to the coordinator, whose loop does the work.
+// The gRPC service Coordinator. Each method admits the caller, checks the size and form of the
+// request, and passes both to the coordinator, whose loop does the work.
 #pragma once
 
 #include <google/protobuf/message.h>
@@ -19,7 +19,7 @@
 namespace accel::coordinator {
 
 // The service with raw bytes instead of messages. With messages, gRPC would parse a request before
-// its caller is known, and with no other bound than its length.
+// its caller is known, and would bound only its length.
 // clang-format off
 using CoordinatorServiceOfBytes =
     v1::Coordinator::WithRawCallbackMethod_SubmitJob<
@@ -36,7 +36,7 @@ using CoordinatorServiceOfBytes =
 // Thread-safe.
 class CoordinatorService final : public CoordinatorServiceOfBytes {
  public:
-  // See ServerOptions::check_upload.
+  // The type of ServerOptions::check_upload.
   using CheckUpload = std::function<absl::Status(const std::string&, const std::string&)>;
 
   // The pointers must outlive the service.
@@ -69,7 +69,7 @@ class CoordinatorService final : public CoordinatorServiceOfBytes {
                                                        grpc::ByteBuffer* answer) override;
 
  private:
-  // Returns why the caller may not submit a job that names this tree.
+  // Returns OK if the caller may submit a job that names this tree, or the error for the caller.
   absl::Status CheckTree(const Caller& caller, const std::string& tree) const;
   // Admits the call, then parses the request. Errors are those of Entrance::Admit() and Parse().
   absl::StatusOr<Admission> Admit(grpc::CallbackServerContext& context, Method method,

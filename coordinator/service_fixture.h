@@ -39,7 +39,7 @@ class SocketFolder {
   ~SocketFolder() { std::filesystem::remove_all(folder_); }
 
   std::string socket() const { return folder_ + "/coordinator"; }
-  // Each channel has a connection of its own.
+  // Returns a channel, which has its own connection.
   std::shared_ptr<grpc::Channel> Connect() const {
     grpc::ChannelArguments arguments;
     arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);

@@ -26,8 +26,9 @@ class Sessions {
   // Writes the report into the state. Ends this session if the report is refused, and ends an older
   // session of the node if this one has taken over.
   void Report(ReportEvent report, ClusterState* state, Changes* changes);
-  // Ends the sessions of a node whose certificate is no longer valid. What it runs counts as lost
-  // at once. Does nothing to a node of the coordinator's own machine, which has no certificate.
+  // Ends the session of a node whose certificate is no longer valid. The generations on the node
+  // are lost immediately. Does nothing to a node on the coordinator's own machine, which
+  // has no certificate.
   void Expel(const common::NodeId& node, ClusterState* state, Changes* changes);
   // Removes a session that its agent has closed.
   void Drop(SessionId session, ClusterState* state);

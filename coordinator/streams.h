@@ -1,6 +1,6 @@
-// The streaming calls of the gRPC service. Each connects gRPC's callbacks and those of the
+// The streaming calls of the gRPC service. Each call connects gRPC's callbacks and those of the
 // coordinator through a LatestBox or a LogPipe, with one operation at a time and without a thread.
-// Each deletes itself when gRPC is done with it. The coordinator and the log must outlive them.
+// It deletes itself when gRPC is done with it. The coordinator and the log must outlive the calls.
 #pragma once
 
 #include <grpcpp/support/byte_buffer.h>

@@ -20,7 +20,7 @@
 namespace accel::coordinator {
 namespace {
 
-// The gate checks the user of each connection, so all users may connect.
+// The mode lets all users connect, because the gate checks the user of each connection.
 constexpr mode_t kSocketMode = 0666;
 
 absl::Status ErrnoStatus(absl::string_view what, const std::string& path) {
@@ -38,13 +38,13 @@ absl::Status MakeFolders(const std::string& path) {
   return absl::OkStatus();
 }
 
-// Takes the lock of the socket at `path`, which its coordinator holds.
+// Takes the lock of the socket at `path`. A coordinator holds it as long as it listens there.
 absl::StatusOr<common::UniqueFd> Lock(const std::string& path) {
   const std::string file = absl::StrCat(path, ".lock");
   common::UniqueFd fd(open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!fd.valid()) return ErrnoStatus("open", file);
   if (flock(fd.get(), LOCK_EX | LOCK_NB) == 0) {
-    // Messages about the lock then name no process.
+    // If this fails, messages about the lock name no process.
     if (!common::WriteLockHolder(fd.get())) {
       common::LogWarning("cannot write the lock of the socket", {{"file", file}});
     }
@@ -77,8 +77,8 @@ absl::StatusOr<UnixListener> UnixListener::Open(const std::string& path) {
   std::memcpy(address.sun_path, path.data(), path.size());
   common::UniqueFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (!fd.valid()) return ErrnoStatus("make a socket for", path);
-  // The lock shows that no process serves a socket that exists. Any other file remains, and bind()
-  // fails.
+  // This process holds the lock, so no coordinator serves a socket that exists. Any other file
+  // remains, and bind() fails.
   struct stat info;
   if (lstat(path.c_str(), &info) == 0 && S_ISSOCK(info.st_mode)) unlink(path.c_str());
   if (bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0 ||

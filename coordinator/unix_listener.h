@@ -9,14 +9,17 @@
 
 namespace accel::coordinator {
 
-// A listening socket. It is removed with this object.
+// A listening socket. The destructor removes its file.
 class UnixListener {
  public:
-  // Listens at `path`, which is absolute. Makes its folder if that does not exist: mode 0700, or
-  // 0755 for root, whose machine's users may see where the coordinator is. A socket that a
-  // coordinator which was killed has left is replaced. FAILED_PRECONDITION: another coordinator
-  // listens there, or the folder is not safe (common/socket_folder.h). Other errors: the folder or
-  // the socket cannot be made.
+  // Listens at `path`, which is absolute. Makes missing folders with mode 0700. For root the mode
+  // is 0755, because all users of the machine may connect. Replaces a socket that a killed
+  // coordinator has left. Errors:
+  //
+  // * FAILED_PRECONDITION: another coordinator listens there, or the folder is
+  //   not safe (common/socket_folder.h).
+  // * INVALID_ARGUMENT: the path is too long for a socket.
+  // * The code of the errno: a folder, the lock or the socket cannot be made.
   static absl::StatusOr<UnixListener> Open(const std::string& path);
   UnixListener(UnixListener&&) = default;
   UnixListener& operator=(UnixListener&&) = delete;

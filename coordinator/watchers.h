@@ -16,23 +16,26 @@ namespace accel::coordinator {
 class Watchers {
  public:
   static constexpr size_t kMaxWatchers = 10'000;
-  // Maximum size of all watched jobs together. It bounds memory, because a watcher that does not
-  // read keeps one or two versions of its job.
+  // Maximum total size of the watched jobs, each counted once per watcher. It bounds memory,
+  // because a watcher that does not read keeps one or two versions of its job.
   static constexpr int64_t kMaxWatchedBytes = int64_t{256} << 20;
 
-  // `ended` knows the ends of jobs that are no longer kept. It must outlive this object.
+  // Makes an object without jobs. `ended` has the ends of jobs that are no longer kept, and must
+  // outlive this object.
   explicit Watchers(const EndedJobs* ended) : ended_(*ended) {}
 
   // Replaces the committed version of the job and sends it to the job's watchers.
   void Publish(JobPtr job);
-  // Removes the job. Its remaining watchers have not received its end, because the job ended and
+  // Removes the job. If the job has watchers, they have not received its end, because it ended and
   // was dropped within one commit. They get the end from `ended`.
   void Erase(const common::JobId& job);
 
+  // These serve the events. Watch() and List() answer through the callback of the event.
   void Watch(WatchEvent watch);
   void Unwatch(WatchId watch);
   void List(ListJobsEvent list) const;
-  // NOT_FOUND: there is no such job, or it is no longer kept.
+  // Returns the committed version of a job. NOT_FOUND: there is no such job, or it is
+  // no longer kept.
   absl::StatusOr<JobPtr> Find(const common::JobId& job) const;
   const std::map<common::JobId, JobPtr>& jobs() const { return jobs_; }
 
@@ -47,7 +50,8 @@ class Watchers {
     absl::AnyInvocable<void(absl::StatusOr<JobPtr>)> on_change;
   };
 
-  // Returns the job, or the fields of it that are still known, or null if it is unknown.
+  // Returns the job. If it is no longer kept, returns the fields of it that are still known. Null
+  // if the job is unknown.
   JobPtr FindEvenIfDropped(const common::JobId& job) const;
   void NotifyWatchers(const common::JobId& id, const JobPtr& job);
 

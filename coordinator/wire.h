@@ -1,6 +1,6 @@
 // Converts between messages and the bytes that callers send. Parsing can multiply the size: an
-// empty submessage has two bytes on the wire and a hundred in memory. So the elements of a message
-// are counted and bounded before it is parsed.
+// empty submessage has two bytes on the wire and a hundred in memory. The elements of a message are
+// therefore counted and bounded before it is parsed.
 #pragma once
 
 #include <google/protobuf/message.h>
@@ -16,12 +16,14 @@ namespace accel::coordinator {
 // The maximum size of a message of one kind.
 struct WireBounds {
   size_t bytes;
-  // Counts each string, submessage and unknown field, and each eight bytes of a list of numbers.
+  // Maximum number of elements: strings, submessages, unknown fields, and each eight bytes of a
+  // list of numbers.
   size_t elements;
 };
 
-// Parses `bytes` into *message. RESOURCE_EXHAUSTED: a bound is exceeded; the error names it.
-// INVALID_ARGUMENT: these bytes are no such message. After an error *message is empty.
+// Parses `bytes` into *message. RESOURCE_EXHAUSTED: a bound is exceeded, which the error names, or
+// there is no memory. INVALID_ARGUMENT: the bytes are not such a message. After an error,
+// *message is empty.
 absl::Status Parse(const grpc::ByteBuffer& bytes, const WireBounds& bounds,
                    google::protobuf::Message* message);
 

@@ -5,15 +5,18 @@
 namespace accel::coordinator {
 namespace {
 
-// Such calls take milliseconds. An agent has one stream, and those before it that are not over yet.
+// The bound of most calls. Most take milliseconds. An agent has one stream, and may have older
+// streams that are not over yet.
 constexpr int kCalls = 64;
-// People wait for hundreds of jobs at a time. All users together have Watchers::kMaxWatchers.
+// The bound of watches and readings of one user. People watch hundreds of jobs at a time. All users
+// together have Watchers::kMaxWatchers.
 constexpr int kWatches = 1'024;
-// An agent relays the output of 128 ranks at a time. Relays of broken connections may not be over
-// yet, and an agent does not begin a relay again, so the bound is far above that.
+// The bound of relays of one node, of which an agent has 128 at a time. It is far above that,
+// because relays of broken connections may not be over yet, and an agent does not begin a
+// refused relay again.
 constexpr int kRelays = 8'192;
-// Each holds a megabyte or more. An agent or a client has at most four at a time, and those that it
-// has cancelled may not be over yet.
+// The bound of calls that carry blobs, each of which holds a megabyte or more. An agent or a client
+// has at most four at a time. Cancelled ones may not be over yet.
 constexpr int kUploads = 8;
 
 // clang-format off
@@ -34,7 +37,7 @@ constexpr AccessRule kRules[] = {
     {Method::kRevoke,       "accel.v1.Access.Revoke",         Role::kAdmin,  false, true, kCalls},
     {Method::kRemoveMember, "accel.v1.Access.RemoveMember",   Role::kAdmin,  false, true, kCalls},
     {Method::kWhoAmI,       "accel.v1.Access.WhoAmI",         Role::kViewer, true,  true, kCalls},
-    // The owner has no certificate, which the answer says.
+    // The owner has no certificate, so the call fails with an error that says so.
     {Method::kRenew,        "accel.v1.Access.Renew",          Role::kViewer, true,  true, kCalls},
     {Method::kHasBlobs,     "accel.v1.Blobs.Has",             Role::kUser,   false, true, kCalls},
     {Method::kPutBlobs,     "accel.v1.Blobs.Put",             Role::kUser,   false, true, kUploads},

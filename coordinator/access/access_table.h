@@ -1,5 +1,5 @@
-// Who may call which method: the one table of services, kinds of callers and roles. What a caller
-// may do to a single job is decided in coordinator/access/job_access.h, because only the
+// The one table of access: which kinds of callers, and which roles, may call each method.
+// coordinator/access/job_access.h decides what a caller may do to a single job, because only the
 // coordinator's loop has the job. Pure (docs/decisions/0053).
 #pragma once
 
@@ -46,8 +46,8 @@ struct AccessRule {
 // Returns all rules.
 absl::Span<const AccessRule> AccessRules();
 
-// Returns the rule of the method. PERMISSION_DENIED: the caller may not call it; the message says
-// who may.
+// Returns the rule of the method. PERMISSION_DENIED: the caller may not call it. The message says
+// who may call it.
 absl::StatusOr<AccessRule> CheckAccess(const Caller& caller, Method method);
 
 }  // namespace accel::coordinator

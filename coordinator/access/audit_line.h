@@ -9,17 +9,17 @@
 
 namespace accel::coordinator {
 
-// What a caller did, or was refused. No field may have a secret.
+// An act of a caller, or a refusal. No field may contain a secret.
 struct AuditEntry {
-  Caller caller;             // Who. Meaningless if `is_known` is false.
-  bool is_known = true;      // The caller was established.
-  std::string peer;          // Where from, as gRPC writes it: "ipv4:10.0.0.1:4711", or "unix:".
+  Caller caller;             // Meaningless if `is_known` is false.
+  bool is_known = true;      // True if the caller was identified.
+  std::string peer;          // The address as gRPC writes it: "ipv4:10.0.0.1:4711", or "unix:".
   absl::string_view action;  // What: "submit", "cancel", "drain", "enrol", "revoke", "refuse" ...
   std::string object;        // The job, node, user or method.
   std::string result;        // "ok", or why not.
 };
 
-// Maximum size of a text from outside in a line. Longer ones are cut.
+// Maximum size in a line of a text from outside. A longer text is cut.
 inline constexpr size_t kMaxAuditText = 256;
 
 // Returns a JSON object in one line, with a line feed.

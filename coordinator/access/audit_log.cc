@@ -94,7 +94,8 @@ void AuditLog::Run() {
 
 void AuditLog::Append(const std::string& line) {
   if (bytes_ + static_cast<int64_t>(line.size()) > limits_.file_bytes) Rotate();
-  // One call, so that a crash leaves whole lines. A full disk loses the line.
+  // A single write(), so that a crash does not leave a part of a line. On a full disk the
+  // line is lost.
   const ssize_t written = write(fd_.get(), line.data(), line.size());
   if (written > 0) bytes_ += written;
   if (written == static_cast<ssize_t>(line.size())) return;
@@ -102,7 +103,7 @@ void AuditLog::Append(const std::string& line) {
   common::LogError("cannot write the audit log", {{"file", path_}, {"why", std::strerror(errno)}});
 }
 
-// If a step fails, the log continues in the present file.
+// Renames the files and begins a new one. If a step fails, the log continues in the present file.
 void AuditLog::Rotate() {
   for (int i = limits_.files - 1; i >= 1; --i) {
     const std::string from = i == 1 ? path_ : absl::StrCat(path_, ".", i - 1);

@@ -1,5 +1,6 @@
-// The append-only log of who did what. A thread writes it, because a disk that hangs must not hold
-// up calls. When the disk is too slow, lines are dropped and counted in the next one.
+// The append-only log of what callers did. A separate thread writes it, because a disk that hangs
+// must not block calls. If the disk is too slow, lines are dropped, and a line with their
+// number is written.
 #pragma once
 
 #include <cstdint>
@@ -20,26 +21,27 @@ namespace accel::coordinator {
 
 struct AuditLimits {
   int64_t file_bytes = int64_t{64} << 20;
-  int files = 4;            // With the one that is written. The oldest goes.
-  size_t waiting = 10'000;  // Lines that are not written yet.
+  int files = 4;            // Including the one being written. The oldest is dropped.
+  size_t waiting = 10'000;  // Maximum number of lines not written yet.
 };
 
 // Thread-safe.
 class AuditLog {
  public:
-  // Appends to the file at `path`, which is created with mode 0600. Former files are PATH.1, which
-  // is the newest of them, PATH.2 and so on. Errors: the file cannot be opened.
+  // Opens the log at `path` for appending. The file is created with mode 0600 if it does not exist.
+  // Older files are PATH.1, which is the newest of them, PATH.2 and so on. Errors have the code of
+  // the errno of open().
   static absl::StatusOr<std::unique_ptr<AuditLog>> Open(const std::string& path,
                                                         AuditLimits limits = {});
-  ~AuditLog();  // Writes what waits.
+  ~AuditLog();  // Writes the pending lines first.
 
   AuditLog(const AuditLog&) = delete;
   AuditLog& operator=(const AuditLog&) = delete;
 
-  // Adds an entry. Does not block on the disk.
+  // Adds an entry. Does not block on the disk. Drops the entry if too many lines are pending.
   void Write(const AuditEntry& entry);
-  // Adds an entry about a refusal. Callers cause any number of these, so at most one per second is
-  // written, with the number of those that were left out.
+  // Adds an entry about a refusal. Callers can cause any number of refusals, so at most one per
+  // second is written, with the number of refusals that were left out.
   void WriteRefusal(AuditEntry entry);
 
  private:

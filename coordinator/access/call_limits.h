@@ -1,6 +1,6 @@
-// Bounds what each user and each node may ask for at a time, so that none of them takes what the
-// others need: streams of agents, watches of jobs, the loop's time
-// (docs/decisions/0081-no-caller-takes-the-room-of-others.md).
+// Bounds the calls that each user and each node may have at a time. No caller can then use up what
+// others need: streams of agents, watches of jobs, and the time of
+// the loop (docs/decisions/0081-no-caller-takes-the-room-of-others.md).
 #pragma once
 
 #include <map>
@@ -18,8 +18,8 @@
 
 namespace accel::coordinator {
 
-// The place of one call among those of its caller. It is free again when this object is destroyed,
-// which the handler of a call does when the call has ended. May outlive the CallLimits.
+// The place of one call among the calls of its caller. It is released when this object is
+// destroyed, which the handler does when the call has ended. May outlive the CallLimits.
 class CallPlace {
  public:
   CallPlace() = default;  // For a call without a limit.
@@ -34,24 +34,24 @@ class CallPlace {
 // Thread-safe.
 class CallLimits {
  public:
-  // Each user may submit kSubmitBurst jobs at once, and after that this many per second.
+  // Each user may submit kSubmitBurst jobs immediately, and then kSubmitsPerSecond jobs per second.
   static constexpr double kSubmitsPerSecond = 200;
   static constexpr double kSubmitBurst = 2'000;
 
-  // Gives the call a place. UNAVAILABLE, which clients answer with another attempt: the caller has
-  // AccessRule::at_once calls of this method in progress, or submits too fast. The owner has no
-  // limits, because he can do worse to his own coordinator, and all of his agents are one caller.
-  // `now` is monotonic.
+  // Gives the call a place. UNAVAILABLE: the caller already has AccessRule::at_once calls of this
+  // method in progress, or submits too fast. Clients retry after this error. The owner has no
+  // limits, because the owner can do worse to the coordinator, and all local agents are this one
+  // caller. `now` is monotonic.
   absl::StatusOr<CallPlace> Take(const Caller& caller, const AccessRule& rule, absl::Time now);
 
  private:
   using Key = std::tuple<CallerKind, std::string, Method>;
   struct Counts {
     absl::Mutex mutex;
-    std::map<Key, int> in_progress ABSL_GUARDED_BY(mutex);  // Without those that have none.
+    std::map<Key, int> in_progress ABSL_GUARDED_BY(mutex);  // Only counts above 0.
   };
   struct Submits {
-    double recent = 0;  // Time takes kSubmitsPerSecond of them away.
+    double recent = 0;  // Decreases by kSubmitsPerSecond.
     absl::Time last = absl::InfinitePast();
   };
 
@@ -59,7 +59,7 @@ class CallLimits {
 
   const std::shared_ptr<Counts> counts_ = std::make_shared<Counts>();
   absl::Mutex mutex_;
-  // By user. Has an entry for each that has submitted since the start.
+  // By user. Has an entry for each user who has submitted since the start.
   std::map<std::string, Submits> submits_ ABSL_GUARDED_BY(mutex_);
 };
 

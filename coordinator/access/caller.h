@@ -1,6 +1,6 @@
-// Who makes a call, as the coordinator has established it: from a certificate and the table of
-// credentials, or from the kernel for a Unix socket. Handlers pass it on, and the coordinator's
-// loop compares it with the owner of a job.
+// The caller of a method, as the coordinator has identified it: from a certificate and the table of
+// credentials, or from the kernel for a Unix socket. Handlers pass the caller on, and the
+// coordinator's loop compares it with the owner of a job.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ enum class CallerKind {
   kNode,   // An agent, by certificate. It acts for one node.
 };
 
-// What a user may do. Each role includes those before it.
+// The rights of a user. Each role includes the roles before it.
 enum class Role { kViewer, kUser, kAdmin };
 
 struct Caller {
@@ -28,7 +28,7 @@ struct Caller {
 // Returns the owner, for callers within the process.
 inline Caller Owner() { return {CallerKind::kOwner, "", "", Role::kAdmin}; }
 
-// Returns true if the caller may do everything to every job.
+// Returns true if the caller may do everything to every job: the owner and administrators.
 inline bool IsAdmin(const Caller& caller) {
   return caller.kind == CallerKind::kOwner ||
          (caller.kind == CallerKind::kUser && caller.role == Role::kAdmin);

@@ -7,7 +7,7 @@
 namespace accel::coordinator {
 namespace {
 
-// Longer than any that a CA of accel writes.
+// Maximum length of a URI. The URIs that a CA of accel writes are shorter.
 constexpr size_t kMaxUri = 512;
 
 absl::Status NotOurs() {

@@ -1,4 +1,4 @@
-// The caller whom a certificate names. Pure.
+// Identifies the caller that a certificate names. Pure.
 #pragma once
 
 #include <string>
@@ -10,11 +10,13 @@
 
 namespace accel::coordinator {
 
-// Returns the caller of a connection whose certificate (in PEM) the cluster's CA has signed and
-// whose URIs these are. The certificate has exactly one: spiffe://CLUSTER/user/NAME/SERIAL, or
-// node/NODE_ID in place of user/NAME. The table decides by the serial, and the kind and name must
-// be those of the table. Errors are those of CredentialTable::Find(), and UNAUTHENTICATED for
-// another certificate.
+// Returns the caller of a connection. `certificate` is its certificate in PEM, which the cluster's
+// CA has signed, and `uris` are the URIs in it. There must be exactly one,
+// spiffe://CLUSTER/user/NAME/SERIAL or spiffe://CLUSTER/node/NODE_ID/SERIAL. The caller is looked
+// up in the table by SERIAL, and the kind and the name must be those in the table.
+//
+// UNAUTHENTICATED: the URIs do not have this form, or name another caller than the table. Other
+// errors are those of CredentialTable::Find().
 absl::StatusOr<Caller> CallerOfCertificate(const std::vector<std::string>& uris,
                                            absl::string_view certificate,
                                            const CredentialTable& table);

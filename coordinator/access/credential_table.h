@@ -1,6 +1,6 @@
-// The table that decides whom a certificate stands for. A certificate only carries a serial and a
-// name. Its holder's role, and whether it is still valid, are read here for each call, so that a
-// revocation or a new role holds for the next call.
+// The table that decides who the holder of a certificate is. A certificate contains only a serial
+// and a name. The role of its holder, and whether it is still valid, are read from the table for
+// each call. A revocation or a new role therefore takes effect with the next call.
 #pragma once
 
 #include <optional>
@@ -17,14 +17,16 @@ class CredentialTable {
  public:
   virtual ~CredentialTable() = default;
 
-  // Returns the caller whose certificate has this serial. `certificate` is the one that the caller
-  // has shown, in PEM, as OpenSSL writes it, which the cluster's CA has signed. UNAUTHENTICATED:
-  // the serial is unknown, revoked or expired, or was given to another certificate. The message
-  // says which, and what its holder must do. It is sent to the holder.
+  // Returns the caller to whom the certificate with this serial was issued. `certificate` is the
+  // one that the caller has shown, in PEM as OpenSSL writes it. The cluster's CA has signed it.
+  // UNAUTHENTICATED: the serial is unknown, was issued with another certificate, or its certificate
+  // is revoked, replaced or expired. The message says which of these is true and what the holder
+  // must do. It is sent to the holder.
   virtual absl::StatusOr<Caller> Find(const std::string& serial,
                                       absl::string_view certificate) const = 0;
-  // Returns to whom the certificate with this serial was given, for the audit log. nullopt if that
-  // is no longer known. A caller is not admitted by this.
+  // Returns the caller to whom the certificate with this serial was issued, for the audit log. A
+  // certificate that is no longer valid is found too, so the result must not be used to admit a
+  // caller. nullopt if the table has no such serial, or no longer has it.
   virtual std::optional<Caller> HolderOf(const std::string& serial) const = 0;
 };
 

@@ -23,7 +23,9 @@ absl::StatusOr<Admission> Entrance::Decide(const grpc::ServerContextBase& contex
   ACCEL_ASSIGN_OR_RETURN(const AccessRule rule, CheckAccess(admission.caller, method));
   if (options_.on_valid_call != nullptr) {
     options_.on_valid_call(context.peer(), admission.caller.serial);
-    // A credential that was revoked meanwhile was cut before this connection was filed under it.
+    // The caller is identified again, because its credential may have been revoked just before
+    // on_valid_call() registered the connection under it. That revocation did not
+    // cut the connection.
     ACCEL_ASSIGN_OR_RETURN(admission.caller, options_.identify(context));
   }
   ACCEL_ASSIGN_OR_RETURN(admission.place,
@@ -42,7 +44,7 @@ absl::StatusOr<Admission> Entrance::Admit(grpc::ServerContextBase& context, Meth
   }
   const std::string why(admission.status().message());
   options_.log->Warn("refused a call", context.peer(), why);
-  // The client tries such a call again. It is no attempt to do what is forbidden.
+  // The client retries such a call. It is not an attempt to do something forbidden.
   if (absl::IsUnavailable(admission.status())) return admission;
   WriteRefusal(options_.identify(context), context.peer(), NameOf(method), why);
   return admission;

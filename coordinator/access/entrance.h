@@ -1,5 +1,5 @@
-// The one place where calls are admitted: who calls is established, and compared with the table of
-// access, before a byte of the request is parsed.
+// The one place where calls are admitted. It identifies the caller and compares it with the table
+// of access, before a byte of the request is parsed.
 #pragma once
 
 #include <grpcpp/server_context.h>
@@ -32,10 +32,10 @@ struct Admission {
 class Entrance {
  public:
   struct Options {
-    // Establishes who calls. Errors are sent to the caller.
+    // Identifies the caller. Errors are sent to the caller.
     std::function<absl::StatusOr<Caller>(const grpc::ServerContextBase&)> identify;
-    // Receives the peer (ServerContext::peer()) and the credential's serial of each valid call. May
-    // be null.
+    // Called for each valid call, with the peer (ServerContext::peer()) and the serial of the
+    // credential. May be null.
     std::function<void(const std::string& peer, const std::string& serial)> on_valid_call;
     common::Clock* clock = nullptr;
     RefusalLog* log = nullptr;
@@ -44,25 +44,27 @@ class Entrance {
 
   explicit Entrance(Options options) : options_(std::move(options)) {}
 
-  // Returns who calls, and the place of the call. UNAUTHENTICATED: it is not known who calls.
-  // PERMISSION_DENIED: he may not call this method. UNAVAILABLE: see CallLimits::Take(). Refusals
-  // are logged.
-  // A call with a certificate is answered with the name of the authorities as well.
+  // Admits a call: returns its caller and its place. Refusals are logged. The answer to a call with
+  // a certificate also gets the name of the authorities. Errors:
+  //
+  // * UNAUTHENTICATED: the caller is not known.
+  // * PERMISSION_DENIED: the caller may not call this method.
+  // * UNAVAILABLE: the caller has too many calls (CallLimits::Take()).
   absl::StatusOr<Admission> Admit(grpc::ServerContextBase& context, Method method);
 
-  // Sets the name of the coordinator's authorities (security/rotation.h), which tells clients when
-  // to renew. By default it is empty, and is not sent.
+  // Sets the name of the coordinator's authorities (security/rotation.h), from which clients learn
+  // that they must renew. While the name is empty, which is the default, it is not sent.
   void SetAuthorities(std::string name);
 
-  // Writes into the audit log what an admitted call has done. Of an error it writes the code only,
+  // Writes into the audit log what an admitted call has done. Of an error it writes only the code,
   // because the message may quote what the caller has sent.
   void Note(const Caller& caller, const std::string& peer, absl::string_view action,
             absl::string_view object, const absl::Status& result);
-  // Writes that a stranger was refused something. Strangers cause any number of these: see
-  // AuditLog::WriteRefusal().
+  // Writes into the audit log that a stranger was refused. Strangers can cause any number of
+  // refusals: see AuditLog::WriteRefusal().
   void NoteRefusal(const std::string& peer, absl::string_view object, const absl::Status& why);
   // Logs that the connection of `peer` was cut, and writes it into the audit log with the name of
-  // its user or node. `caller` is nullopt if it is not known whose it was.
+  // its user or node. `caller` is nullopt if the connection's user or node is not known.
   void NoteCut(const std::optional<Caller>& caller, const std::string& peer,
                const std::string& why);
 

@@ -1,4 +1,4 @@
-// Finds out who makes a call: from the kernel for the Unix socket, or by its certificate.
+// Identifies the caller of a method: from the kernel for the Unix socket, or from its certificate.
 #pragma once
 
 #include <grpcpp/server_context.h>
@@ -15,13 +15,13 @@ namespace accel::coordinator {
 // Thread-safe.
 class IdentifyCaller {
  public:
-  // `owner` is the name of the coordinator's own user. `credentials` decides about calls over TCP,
-  // and must outlive this object. If it is null, no call over TCP is valid.
+  // Makes an object for a coordinator whose own user is named `owner`. `credentials` decides about
+  // calls over TCP, and must outlive this object. If it is null, no call over TCP is valid.
   IdentifyCaller(std::string owner, const CredentialTable* credentials)
       : owner_(std::move(owner)), credentials_(credentials) {}
 
-  // UNAUTHENTICATED: the call came over TCP with a certificate that is not valid; the message says
-  // what to do.
+  // Returns the caller. UNAUTHENTICATED: the call came over TCP without a valid certificate. The
+  // message says what to do.
   absl::StatusOr<Caller> operator()(const grpc::ServerContextBase& context) const;
 
  private:

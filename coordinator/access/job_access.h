@@ -1,4 +1,4 @@
-// What a caller may do to a job, and what he sees of it. Pure.
+// Decides what a caller may do to a job, and which fields of it are shown to the caller. Pure.
 #pragma once
 
 #include <string>
@@ -8,12 +8,14 @@
 
 namespace accel::coordinator {
 
-// Returns true if the job is the caller's, or the caller may do everything to every job. `owner` is
-// JobSpec.owner. A job without an owner, of an earlier version, belongs to administrators.
+// Returns true if the job belongs to the caller, or the caller may do everything to every job.
+// `owner` is JobSpec.owner. It is empty for a job of an earlier version, which
+// only administrators own.
 bool Owns(const Caller& caller, const std::string& owner);
 
-// Returns what a caller sees of a job that is not his: it lacks the command, the environment and
-// the output, which may contain secrets.
+// Returns the job as callers see it who do not own it. It lacks fields that may contain secrets:
+// the command with its required paths and upload, the environment, the submit id, and the last
+// lines of output.
 v1::Job ForOthers(const v1::Job& job);
 
 }  // namespace accel::coordinator

@@ -21,7 +21,7 @@ absl::Status CheckAccountName(const std::string& what, const std::string& name) 
 absl::StatusOr<std::string> ChooseAccount(const Caller& caller, const std::string& own,
                                           const std::string& wish) {
   const std::string& usual = own.empty() ? caller.name : own;
-  // The account of the coordinator's own user may be root. The agents decide about that one.
+  // The account of the coordinator's own user may be root. The agents decide whether to allow it.
   const bool is_coordinators = caller.kind == CallerKind::kOwner;
   if (wish.empty() || wish == usual) {
     if (!is_coordinators) ACCEL_RETURN_IF_ERROR(CheckAccountName("runs_as", usual));

@@ -34,7 +34,7 @@ class MemoryCredentialTable final : public CredentialTable {
     return caller.ok() ? std::optional(*caller) : std::nullopt;
   }
 
-  // Knows serials only, so every certificate with a known one is the right one.
+  // Returns the caller with this serial. The table has no certificates, so any certificate matches.
   absl::StatusOr<Caller> Find(const std::string& serial,
                               absl::string_view /*certificate*/ = "") const override {
     absl::MutexLock lock(&mutex_);

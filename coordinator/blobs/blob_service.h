@@ -1,5 +1,5 @@
-// The gRPC service Blobs. Each call is admitted on gRPC's thread, and then served by threads that
-// may wait for the disk.
+// The gRPC service Blobs. Each call is admitted on gRPC's thread. Then threads of a queue serve it,
+// because they may wait for the disk.
 #pragma once
 
 #include <atomic>
@@ -15,7 +15,7 @@
 
 namespace accel::coordinator {
 
-// The service with raw bytes instead of messages, for the reason in coordinator/service.h.
+// The service with raw bytes instead of messages. coordinator/service.h gives the reason.
 // clang-format off
 using BlobServiceOfBytes =
     v1::Blobs::WithRawCallbackMethod_Has<
@@ -30,10 +30,12 @@ class BlobService final : public BlobServiceOfBytes {
   // The arguments must outlive the service.
   BlobService(BlobStore* store, const CoordinatorSlot* slot) : store_(*store), slot_(*slot) {}
 
-  // Returns why a job of the user may not name this tree. NOT_FOUND: the tree is not complete.
+  // Checks that a job of the user may name this tree. NOT_FOUND: the user has no
+  // such complete tree.
   absl::Status CheckUpload(const std::string& user, const std::string& tree);
 
-  // Removes what no job has needed for a week. Blocks.
+  // Removes trees that no job names and blobs of no tree, if they were not used for a week. Blocks
+  // on the disk.
   void Tidy(absl::Time now);
 
   grpc::ServerUnaryReactor* Has(grpc::CallbackServerContext* context, const grpc::ByteBuffer* bytes,

@@ -28,7 +28,7 @@ std::string HexSha256(absl::string_view bytes) {
   return absl::BytesToHexString(security::Sha256(bytes));
 }
 
-// DATA_LOSS: what was read is not the tree with this name.
+// Parses a manifest. DATA_LOSS: it is not the manifest of the tree with this name.
 absl::StatusOr<upload::Tree> TreeOf(const std::string& name, const std::string& manifest) {
   if (HexSha256(manifest) == name) {
     absl::StatusOr<upload::Tree> tree = upload::ParseManifest(manifest);
@@ -37,7 +37,7 @@ absl::StatusOr<upload::Tree> TreeOf(const std::string& name, const std::string& 
   return absl::DataLossError("the list of an upload's files is damaged at the coordinator");
 }
 
-// The same for each name, and a name of a folder for any.
+// Returns the folder name of a user. It is always the same for a user, and valid for any name.
 std::string KeyOf(const std::string& user) { return HexSha256(user).substr(0, 32); }
 
 absl::Status MakeFolder(const std::string& path) {
@@ -234,8 +234,8 @@ void BlobStore::Tidy(User* user, const std::set<std::string>& needed, absl::Time
     const bool is_needed = needed.contains(tree.sha256);
     if (is_needed) user->trees.Touch(tree.sha256, now);
     const absl::StatusOr<upload::Tree> entries = ReadEntries(*user, tree.sha256);
-    // A tree that cannot be read now may be readable later, so only one that was read goes for what
-    // is in it. One that a job names never goes.
+    // A tree that cannot be read now may be readable later, so only a tree that was read and is
+    // damaged is removed for that reason. A tree that a job names is never removed.
     const bool is_damaged = absl::IsDataLoss(entries.status());
     if (!is_needed && (is_damaged || tree.used < oldest)) {
       user->trees.Remove(tree.sha256);
@@ -252,7 +252,7 @@ void BlobStore::Tidy(User* user, const std::set<std::string>& needed, absl::Time
       if (is_needed && !entry.is_link()) user->files.Touch(entry.sha256, now);
     }
   }
-  // The blobs of a tree that could not be read are not known. They may be any.
+  // The blobs of an unreadable tree are not known, so any blob may belong to it.
   if (!all_are_known) return;
   for (const upload::BlobFile& blob : user->files.List()) {
     if (blob.used >= oldest || kept.contains(blob.sha256)) continue;

@@ -71,7 +71,8 @@ class GetStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
   // Called once. Asks for the job.
   void Begin(Coordinator* coordinator) {
     const common::JobId id(request_.job_id());
-    if (id.empty()) return Finish(common::ToGrpc(NoSuchJob(id)));  // It would stand for all jobs.
+    // An empty id would list all jobs.
+    if (id.empty()) return Finish(common::ToGrpc(NoSuchJob(id)));
     coordinator->ListJobs(Owner(), id, [this](absl::StatusOr<std::vector<JobPtr>> jobs) {
       if (!jobs.ok()) return Finish(common::ToGrpc(jobs.status()));
       queue_.Post([this, job = std::move(jobs->front())] {
@@ -101,7 +102,7 @@ class GetStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
     for (const upload::TreeEntry& entry : tree) {
       if (!entry.is_link()) sizes[entry.sha256] = entry.size;
     }
-    // Only what is asked for is kept, because there are many streams at a time.
+    // Keeps only the sizes of the requested blobs, because many streams run at a time.
     for (const std::string& sha256 : request_.sha256()) {
       if (sha256 == name) {
         manifest_ = manifest;
@@ -169,7 +170,7 @@ class GetStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
   std::string manifest_;
   absl::flat_hash_map<std::string, int64_t> sizes_;
   int next_ = 0;      // The index of the blob after the one that is being sent.
-  int64_t left_ = 0;  // Number of bytes of that one that are not sent yet.
+  int64_t left_ = 0;  // Number of bytes of the present blob that are not sent yet.
   bool is_manifest_ = false;
   common::UniqueFd file_;
   grpc::ByteBuffer bytes_;

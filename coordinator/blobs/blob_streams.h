@@ -1,5 +1,5 @@
-// The streaming calls of service Blobs. Each has one operation at a time, of gRPC or of the queue,
-// and deletes itself when gRPC is done with it. The arguments must outlive them.
+// The streaming calls of service Blobs. Each call has one operation at a time, of gRPC or of the
+// queue, and deletes itself when gRPC is done with it. The pointers must outlive the calls.
 #pragma once
 
 #include <grpcpp/support/byte_buffer.h>
@@ -16,11 +16,11 @@
 
 namespace accel::coordinator {
 
-// Takes in the blobs of a user.
+// Returns a call that receives blobs of a user.
 grpc::ServerReadReactor<grpc::ByteBuffer>* NewPutStream(BlobStore* store, WorkQueue* queue,
                                                         Admission admission);
 
-// Sends what the caller may read. `slot` is the stream's until its end.
+// Returns a call that sends the blobs that the caller may read. The call owns `slot` until it ends.
 grpc::ServerWriteReactor<grpc::ByteBuffer>* NewGetStream(BlobStore* store, WorkQueue* queue,
                                                          Coordinator* coordinator,
                                                          Admission admission,

@@ -1,4 +1,4 @@
-// The part of the store that takes blobs in.
+// The part of the blob store that receives blobs.
 #include <map>
 #include <string>
 #include <utility>
@@ -13,8 +13,8 @@
 namespace accel::coordinator {
 namespace {
 
-// Whole blobs get their names when there are this many, because one sync of the disk serves all of
-// them, and one for each would take most of the time of an upload.
+// Complete blobs are stored when there are this many bytes or blobs. One sync of the disk serves
+// the whole batch. A sync for each blob would take most of the time of an upload.
 constexpr int64_t kBatchBytes = int64_t{64} << 20;
 constexpr size_t kBatchBlobs = 512;
 
@@ -23,7 +23,7 @@ constexpr size_t kBatchBlobs = 512;
 struct BlobUpload::Keeping {
   std::vector<std::unique_ptr<upload::BlobWriter>> blobs;
   absl::Notification ended;
-  absl::Status status;  // Once it has ended.
+  absl::Status status;  // Set before `ended`.
 };
 
 BlobUpload::BlobUpload(const BlobStore& store, BlobStore::User* user)
@@ -107,7 +107,7 @@ absl::Status BlobUpload::KeepAll() {
 
 absl::Status BlobUpload::Keep(const std::vector<std::unique_ptr<upload::BlobWriter>>& blobs,
                               upload::Durability durability) {
-  // Those that are there already, or come twice, are counted once.
+  // Blobs that already exist, or occur twice, are counted only once.
   std::map<std::string, int64_t> added;  // Sizes by hash.
   for (const auto& blob : blobs) {
     const bool is_new = !user_.files.Has(blob->sha256(), blob->size()) &&

@@ -1,5 +1,5 @@
-// Bounds how many calls of Blobs.Get all users together have, because each holds megabytes of
-// memory. Each caller has a bound of its own (coordinator/access/call_limits.h).
+// Bounds the calls of Blobs.Get that all users together have, because each call holds megabytes of
+// memory. Each caller also has its own bound (coordinator/access/call_limits.h).
 #pragma once
 
 #include <atomic>
@@ -15,7 +15,8 @@ class GetSlots {
  public:
   static constexpr int kMaxOfUsers = 64;
 
-  // Gives its place back when destroyed. The slots must outlive it.
+  // The place of one call, which is released when this object is destroyed. The GetSlots
+  // must outlive it.
   class Slot {
    public:
     explicit Slot(std::atomic<int>* taken) : taken_(*taken) {}
@@ -27,9 +28,9 @@ class GetSlots {
     std::atomic<int>& taken_;
   };
 
-  // UNAVAILABLE: all users together have as many as they may. Nodes and the owner get null, because
-  // there is no bound for all of them together: all nodes of a large job call at the same time, and
-  // a refusal would end its start.
+  // Gives a call of a user a slot. UNAVAILABLE: all users together already have kMaxOfUsers.
+  // Returns null for nodes and the owner, which have no common bound. All nodes of a large job call
+  // at the same time, and a refusal would end its start.
   absl::StatusOr<std::unique_ptr<Slot>> Take(const Caller& caller);
 
  private:

@@ -1,4 +1,4 @@
-// Who may read the upload of a job. Pure.
+// Decides who may read the upload of a job. Pure.
 #pragma once
 
 #include "coordinator/access/caller.h"
@@ -6,8 +6,8 @@
 
 namespace accel::coordinator {
 
-// Returns true for the job's owner, an administrator, and a node on which the job's present
-// generation is placed.
+// Returns true for the owner of the job, an administrator, and a node with a part of the job's
+// current generation if the job has not ended.
 bool MayReadUpload(const Caller& caller, const v1::Job& job);
 
 }  // namespace accel::coordinator

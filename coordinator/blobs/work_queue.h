@@ -1,5 +1,5 @@
-// Threads for work that waits for the disk. gRPC's own threads must not, because they serve all
-// calls.
+// Threads for work that waits for the disk. gRPC's own threads must not wait for it, because they
+// serve all calls.
 #pragma once
 
 #include <deque>
@@ -12,11 +12,11 @@
 
 namespace accel::coordinator {
 
-// Thread-safe. The number of pending functions is bounded by that of the calls that post them.
+// Thread-safe. The number of pending functions is bounded by the number of calls that post them.
 class WorkQueue {
  public:
   explicit WorkQueue(int threads);
-  // Runs what is pending.
+  // Runs all pending functions, and ends the threads.
   ~WorkQueue();
 
   // Runs `work` on one of the threads.

@@ -27,7 +27,8 @@ constexpr int kMaxAtOnce = 1024;
 constexpr absl::Duration kPause = absl::Milliseconds(100);
 constexpr int kMaxEvents = 256;
 constexpr int kMaxTimeoutMillis = 3'600'000;
-// epoll names what is ready by a number: 0 is wake_, then come the listeners, then connections.
+// The first id of a connection. epoll identifies what is ready by a number: 0 is wake_, then the
+// listeners follow, then connections.
 constexpr ConnectionId kFirstConnection = 1024;
 
 absl::Time Now() { return common::SteadyClock()->Now(); }
@@ -48,9 +49,9 @@ std::vector<int> Numbers(const Gate::Options& options) {
 // Returns another descriptor of the same connection, with the lowest number that is free.
 common::UniqueFd Duplicate(int fd) { return common::UniqueFd(fcntl(fd, F_DUPFD_CLOEXEC, 0)); }
 
-// Gives the descriptor a lower number if one is free. One that was made when all low numbers were
-// taken keeps a number of the reserve otherwise, and the number that an evicted connection has left
-// goes to the next one.
+// Gives the descriptor a lower number if one is free. A descriptor that was made while all low
+// numbers were in use has a number of the reserve. Without this call it would keep that number, and
+// the next connection would get the number of the evicted one.
 void MoveDown(common::UniqueFd* fd) {
   common::UniqueFd lower = Duplicate(fd->get());
   if (lower.valid() && lower.get() < fd->get()) *fd = std::move(lower);
@@ -92,7 +93,7 @@ void Gate::Watch(ConnectionId id, int fd, uint32_t events, int operation) {
   epoll_event event{};
   event.events = events;
   event.data.u64 = id;
-  // Fails only without memory. The connection's deadline ends it then.
+  // epoll_ctl() fails only without memory. The deadline of the connection then ends it.
   epoll_ctl(epoll_.get(), operation, fd, &event);
 }
 
@@ -128,7 +129,8 @@ void Gate::Run() {
   }
 }
 
-// Without room, connections wait in the kernel's queue.
+// Starts or stops watching the listeners. While there is no room, new connections wait in
+// the kernel's queue.
 void Gate::ListenAgain(bool listen) {
   listening_ = listen;
   listen_again_ = Now() + kPause;
@@ -232,7 +234,8 @@ void Gate::ReadFirstRecord(ConnectionId id, int fd) {
   Erase(id, /*shut_down=*/false);
 }
 
-// gRPC's descriptor keeps the connection in the set of epoll, so it is removed explicitly.
+// Forgets a connection and closes the gate's descriptor. Removes it from epoll explicitly, because
+// gRPC's descriptor would keep the connection there.
 void Gate::Erase(ConnectionId id, bool shut_down) {
   const auto found = connections_.find(id);
   if (found == connections_.end()) return;
@@ -244,8 +247,8 @@ void Gate::Erase(ConnectionId id, bool shut_down) {
   connections_.erase(found);
 }
 
-// Returns a second descriptor of a connection for gRPC. If it is of the reserve, a connection that
-// waits makes room for it. Not valid if there is no descriptor left.
+// Returns a second descriptor of a connection, for gRPC. If its number is of the reserve, evicts a
+// waiting connection to make room. The result is invalid if no descriptor is left.
 common::UniqueFd Gate::DuplicateWithRoom(int fd, absl::Time now) {
   common::UniqueFd second = Duplicate(fd);
   if (second.valid() && second.get() < options_.first_crowded) return second;
@@ -276,7 +279,7 @@ void Gate::ExpireAndHandOver() {
     }
     log_.Note(state_.counts(), Now());
   }
-  // Without the lock, because gRPC may call back from here.
+  // Without the lock, because gRPC may call back from the receiver.
   for (auto& [fd, enrols] : given) {
     (enrols ? options_.on_enrolment : options_.on_tcp)(std::move(fd));
   }

@@ -1,14 +1,14 @@
-// The coordinator's own gate, in front of gRPC. It accepts all connections, and gRPC receives only
-// those that have sent a whole first record of the right protocol, a few at a time, in a fair
-// order. A connection that makes no valid call in time is cut. The rules are in
-// coordinator/gate/core/gate_state.h (docs/decisions/0051).
+// The coordinator's own gate, in front of gRPC. It accepts all connections. gRPC receives only
+// connections that have sent a complete first record of the right protocol, a few at a time, in a
+// fair order. A connection that makes no valid call in time is cut. The rules are
+// in coordinator/gate/core/gate_state.h (docs/decisions/0051).
 //
-// gRPC's own acceptor is not used, because it stops forever at the first accept() that finds no
-// free descriptor (gRPC 1.51; docs/decisions/0022).
+// gRPC's own acceptor is not used, because it stops forever when accept() first finds no free
+// descriptor (gRPC 1.51; docs/decisions/0022).
 //
-// The gate keeps a duplicate of each descriptor. gRPC ends a connection with shutdown(), which the
-// duplicate reports, so the count of connections is right. shutdown() on the duplicate ends a
-// connection that gRPC has.
+// The gate keeps a duplicate of each descriptor. gRPC ends a connection with shutdown(), which
+// epoll reports on the duplicate, so the count of connections is right. The gate ends a connection
+// that gRPC has by calling shutdown() on the duplicate.
 #pragma once
 
 #include <sys/socket.h>
@@ -39,16 +39,17 @@ class Gate {
     std::vector<common::UniqueFd> tcp;    // Listening, non-blocking.
     std::vector<common::UniqueFd> local;  // Unix sockets, listening, non-blocking.
     GateLimits limits = {};
-    // A descriptor of this number or more is kept only if another connection is closed for it.
-    // accept() returns the lowest free number, so all lower ones are in use.
+    // The first descriptor number of the reserve. A connection with this number or a higher one is
+    // kept only if another connection is closed for it. accept() returns the lowest free number, so
+    // all lower numbers are then in use.
     int first_crowded = 0;
     uid_t owner = 0;  // The user who may use the Unix sockets. Root may too.
-    // These receive non-blocking connections on the gate's thread, and must not block.
+    // The receivers of non-blocking connections. They run on the gate's thread, and must not block.
     Receiver on_tcp;
     Receiver on_local;
     // Receives connections whose next bytes are "ACCELEN1". It must call shutdown() before it
-    // closes one, because the gate sees the end of a connection only by that. If null, none is
-    // accepted.
+    // closes a connection, because the gate detects the end only by shutdown(). If null, such
+    // connections are rejected.
     Receiver on_enrolment;
   };
 
@@ -57,8 +58,8 @@ class Gate {
 
   // Starts to accept, on a separate thread.
   void Start();
-  // Stops accepting. No receiver is called after this. Connections that were handed over continue.
-  // Idempotent.
+  // Stops accepting. No receiver is called after this. Connections that a receiver
+  // has continue. Idempotent.
   void Stop();
 
   Gate(const Gate&) = delete;
@@ -72,7 +73,7 @@ class Gate {
   void Cut(const std::string& serial);
 
   // Ends the connection of gRPC's `peer`. Returns the serial of the credential with which it has
-  // made a valid call. Empty if it has made none, or if there is no such connection.
+  // made a valid call. Empty if it has made no valid call, or if there is no such connection.
   std::string CutPeer(const std::string& peer);
 
   GateCounts counts();
@@ -118,8 +119,8 @@ class Gate {
   std::thread thread_;
 };
 
-// Returns Options::first_crowded for a process that may open `limit` descriptors. That one and
-// those above it remain free for the store, log files and gRPC.
+// Returns Options::first_crowded for a process that may open `limit` descriptors. The numbers from
+// the result on remain free for the store, log files and gRPC.
 int FirstCrowdedDescriptor(int limit);
 
 }  // namespace accel::coordinator

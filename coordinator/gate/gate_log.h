@@ -1,5 +1,5 @@
-// The log lines of the gate. Strangers cause any number of events, so one line sums up those of ten
-// seconds.
+// The log lines of the gate. Strangers can cause any number of events, so one line sums up the
+// events of ten seconds.
 #pragma once
 
 #include <sys/types.h>
@@ -17,8 +17,8 @@ namespace accel::coordinator {
 // Not thread-safe.
 class GateLog {
  public:
-  // Logs what has happened since the last line, if that is worth one and the last line is old
-  // enough.
+  // Logs the changes of the counts since the last line, if there are any and the last line
+  // is old enough.
   void Note(const GateCounts& now_counts, absl::Time now) {
     if (!IsDue(now_counts) || now < next_) return;
     next_ = now + kPause;
@@ -30,7 +30,7 @@ class GateLog {
     logged_ = now_counts;
   }
 
-  // No connection can be accepted at present.
+  // Logs that no connection can be accepted at present.
   void NoteNoRoom(int first_crowded, absl::Time now) {
     const auto others = no_room_.Admit(now);
     if (!others.has_value()) return;
@@ -40,7 +40,7 @@ class GateLog {
                         {"do", "raise the limit on open files (ulimit -Hn, LimitNOFILE)"}});
   }
 
-  // A user who is neither the coordinator's nor root has connected to the Unix socket.
+  // Logs that a user who is neither the coordinator's nor root has connected to the Unix socket.
   void NoteForeignUser(std::optional<uid_t> uid, absl::Time now) {
     const auto others = foreign_users_.Admit(now);
     if (!others.has_value()) return;
@@ -49,7 +49,7 @@ class GateLog {
         {{"uid", uid.has_value() ? absl::StrCat(*uid) : "unknown"}, {"others_since", *others}});
   }
 
-  // Returns when Note() can log these counts. InfiniteFuture() if they are not worth a line.
+  // Returns when Note() can log these counts. InfiniteFuture() if they have not changed.
   absl::Time DueAt(const GateCounts& now_counts) const {
     return IsDue(now_counts) ? next_ : absl::InfiniteFuture();
   }

@@ -11,19 +11,21 @@
 namespace accel::coordinator {
 
 struct PeerAddress {
-  // Equal for two connections exactly if they have the same address and port.
+  // The address and port, as bytes. Two connections have equal keys exactly if they have the same
+  // address and port.
   std::string key;
-  // Equal for connections that share the bounds of one source: those of one IPv4 address, or of one
-  // IPv6 network of 64 bits, because a single host may use all addresses of its network.
+  // The address or network, as bytes. It is equal for connections that share the bounds of one
+  // source: those of one IPv4 address, or of one IPv6 network of 64 bits, because a single host may
+  // use all addresses of its network.
   std::string source;
 };
 
 // Converts the address that accept() returns. An IPv4 address that is mapped into IPv6 counts as
-// that IPv4 address. nullopt if the family is another one.
+// that IPv4 address. nullopt if it is of another family.
 std::optional<PeerAddress> FromSocketAddress(const sockaddr_storage& address);
 
 // Converts the text of gRPC's ServerContext::peer(), such as "ipv4:10.0.0.1:4711" or
-// "ipv6:%5B::1%5D:4711". nullopt if it is no such text, as for a Unix socket.
+// "ipv6:%5B::1%5D:4711". nullopt for other texts, such as that of a Unix socket.
 std::optional<PeerAddress> FromGrpcPeer(absl::string_view peer);
 
 }  // namespace accel::coordinator

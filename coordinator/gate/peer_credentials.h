@@ -1,4 +1,4 @@
-// Who is at the other end of a Unix socket, according to the kernel.
+// The user at the other end of a Unix socket, according to the kernel.
 #pragma once
 
 #include <sys/types.h>

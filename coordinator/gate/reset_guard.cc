@@ -11,8 +11,9 @@ namespace accel::coordinator {
 namespace {
 
 constexpr absl::Duration kPause = absl::Milliseconds(200);
-// With fewer new calls than this since the last look, no connection can come into debt: time pays
-// back as many. Looks cost most in large clusters, whose calls are few most of the time.
+// Number of new calls below which a look is skipped, because no connection can then come into debt:
+// kPause pays back as many. Looks cost most in large clusters, whose calls are few most
+// of the time.
 constexpr int64_t kFewCalls = 100;
 
 }  // namespace

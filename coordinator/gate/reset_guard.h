@@ -1,5 +1,5 @@
-// Cuts connections that reset streams fast. A caller with a valid credential could otherwise make
-// gRPC use gigabytes and a core, without any handler seeing a call.
+// Cuts connections that reset streams too fast. Otherwise a caller with a valid credential could
+// make gRPC use gigabytes of memory and a CPU core, although no handler receives a call.
 #pragma once
 
 #include <atomic>
@@ -15,8 +15,8 @@ namespace accel::coordinator {
 
 class ResetGuard {
  public:
-  // Looks five times a second, on a separate thread, and calls `cut` there with the peer
-  // (ServerContext::peer()) of each connection that must be cut.
+  // Looks at all connections five times a second, on a separate thread. Calls `cut` there for each
+  // connection that must be cut, with its peer (ServerContext::peer()).
   explicit ResetGuard(std::function<void(const std::string& peer)> cut);
   ~ResetGuard();
 

@@ -13,8 +13,8 @@ namespace {
 
 using nlohmann::json;
 
-// Parses and frees a text of channelz. Returns null if it is none, for example because the object
-// is gone.
+// Parses and frees a text of channelz. Returns null if the text is null or no JSON object, for
+// example because the object is gone.
 json Take(char* text) {
   if (text == nullptr) return nullptr;
   json parsed = json::parse(text, nullptr, /*allow_exceptions=*/false);
@@ -32,7 +32,7 @@ json At(const json& object, std::initializer_list<const char*> path) {
   return found;
 }
 
-// channelz writes numbers as texts, and leaves out those that are 0.
+// Returns a number, which channelz writes as a text, or leaves out if it is 0.
 int64_t Number(const json& text) {
   int64_t number = 0;
   if (text.is_string() && absl::SimpleAtoi(text.get<std::string>(), &number)) return number;

@@ -15,8 +15,8 @@ struct PeerStreams {
   std::string peer;
 };
 
-// Returns the number of calls that all servers of this process have received. Cheap: one small JSON
-// text for each server.
+// Returns the number of calls that all servers of this process have received. It is cheap, because
+// gRPC makes only one small JSON text for each server.
 int64_t CallsStarted();
 
 // Returns the counts of all connections of all servers of this process.

@@ -22,7 +22,7 @@ void SetTcpOptions(int listener) {
   Set(listener, IPPROTO_TCP, TCP_KEEPIDLE, kKeepaliveSeconds);
   Set(listener, IPPROTO_TCP, TCP_KEEPINTVL, kKeepaliveTimeoutSeconds);
   Set(listener, IPPROTO_TCP, TCP_KEEPCNT, 1);
-  // The same for a peer that does not acknowledge what was sent to it.
+  // Detects in the same time a peer that does not acknowledge data.
   Set(listener, IPPROTO_TCP, TCP_USER_TIMEOUT,
       1000 * (kKeepaliveSeconds + kKeepaliveTimeoutSeconds));
 }

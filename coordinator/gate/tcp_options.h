@@ -3,9 +3,9 @@
 
 namespace accel::coordinator {
 
-// Sets the options of a listener, from which each accepted connection has them. A peer whose
-// machine is gone is detected within 15 s. The kernel probes it, and not gRPC, because gRPC would
-// set a timer again with each message of each connection.
+// Sets the options of a listener, which each accepted connection inherits. A peer whose machine is
+// gone is then detected within 15 s. The kernel probes the peer, because gRPC would set a timer
+// again for each message of each connection.
 void SetTcpOptions(int listener);
 
 }  // namespace accel::coordinator

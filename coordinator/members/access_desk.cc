@@ -71,7 +71,7 @@ void CopyMembers(const AccessState& access, v1::MemberKind kind, v1::ListMembers
 
 template <typename Response, typename Act>
 void AccessDesk::Run(Act act, Done<Response> done) {
-  // The loop may destroy the act before it calls the second function.
+  // Shared, because the loop may destroy `take` before it calls `reply`.
   const auto response = std::make_shared<Response>();
   auto take = [response, act = std::move(act)](const AccessTurn& turn) mutable {
     return act(turn, response.get());

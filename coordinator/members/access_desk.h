@@ -1,4 +1,4 @@
-// What the calls of service Access do, without gRPC: each checks its request, takes a turn of the
+// The work of the calls of service Access, without gRPC. Each call checks its request, runs on the
 // coordinator's loop, and answers once the change is committed.
 #pragma once
 
@@ -27,14 +27,15 @@ class AccessDesk {
   void ListMembers(const v1::ListMembersRequest& request, Done<v1::ListMembersResponse> done);
   void Revoke(v1::RevokeRequest request, Done<v1::RevokeResponse> done);
   void RemoveMember(v1::RemoveMemberRequest request, Done<v1::RemoveMemberResponse> done);
-  // `serial` is that of the caller's certificate.
+  // Renews the caller's certificate, whose serial is `serial`. It is empty over the Unix socket.
   void Renew(const std::string& serial, const v1::RenewRequest& request,
              Done<v1::RenewResponse> done);
-  // Notes that a certificate is in use: StoredCredentials::Callbacks::on_seen.
+  // Notes that a certificate is in use. StoredCredentials::Callbacks::on_seen calls this.
   void NoteSeen(const std::string& serial);
 
  private:
-  // Runs `act`, which fills in the response, and calls `done` once its changes are committed.
+  // Runs `act` on the loop. `act` fills in the response. Calls `done` with it once the changes are
+  // committed, or with the error.
   template <typename Response, typename Act>
   void Run(Act act, Done<Response> done);
 
@@ -42,8 +43,9 @@ class AccessDesk {
   const PresentAuthority& authority_;
 };
 
-// Returns the HOST:PORT for newcomers of a coordinator that listens on `listen`: the name of this
-// host instead of a wildcard, which no newcomer can dial.
+// Returns the HOST:PORT that newcomers dial to reach a coordinator that listens on `listen`. A
+// wildcard address is replaced by the name of this host, because no newcomer can dial it. Empty if
+// `listen` is empty.
 std::string AddressForNewcomers(const std::string& listen);
 
 }  // namespace accel::coordinator

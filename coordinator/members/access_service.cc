@@ -10,7 +10,7 @@
 namespace accel::coordinator {
 namespace {
 
-// The largest request has a CSR of 4 KiB.
+// The bounds of a request. The largest one has a CSR of 4 KiB.
 constexpr WireBounds kBounds{16 << 10, 64};
 
 std::string KindOf(const Caller& caller) {
@@ -30,7 +30,7 @@ std::string RoleOf(const Caller& caller) {
   return caller.role == Role::kUser ? "user" : "viewer";
 }
 
-// What the audit log calls a method. Empty for those that change nothing.
+// Returns the audit log's name for a method, or "" for a method that changes nothing.
 absl::string_view ActionOf(Method method) {
   switch (method) {
     case Method::kAddToken:
@@ -50,7 +50,7 @@ std::string MemberText(v1::MemberKind kind, const std::string& member) {
   return absl::StrCat(kind == v1::NODE_MEMBER ? "node" : "user", member.empty() ? "" : " ", member);
 }
 
-// What a request is about, for the audit log. It has no secret.
+// Returns the object of a request, for the audit log. It contains no secret.
 std::string ObjectOf(const v1::AddTokenRequest& request) {
   std::string object = MemberText(request.kind(), request.member());
   if (request.kind() == v1::USER_MEMBER && request.changes_role()) {

@@ -1,5 +1,5 @@
-// The gRPC service Access. Each method admits the caller, then checks the size and form of the
-// request, and passes both to the desk.
+// The gRPC service Access. Each method admits the caller, checks the size and form of the request,
+// and passes both to the desk.
 #pragma once
 
 #include <grpcpp/server_context.h>
@@ -14,7 +14,7 @@
 
 namespace accel::coordinator {
 
-// With raw bytes instead of messages, for the reason in coordinator/service.h.
+// The service with raw bytes instead of messages. coordinator/service.h gives the reason.
 // clang-format off
 using AccessServiceOfBytes =
     v1::Access::WithRawCallbackMethod_AddToken<
@@ -53,8 +53,8 @@ class AccessService final : public AccessServiceOfBytes {
 
  private:
   // Admits the call and parses its request. Then calls `invoke` with the caller, the request and a
-  // function that sends the response or the error. What the call has changed is noted in the audit
-  // log.
+  // function that sends the response or the error. That function also notes the change in
+  // the audit log.
   template <typename Request, typename Response, typename Invoke>
   grpc::ServerUnaryReactor* Serve(Method method, grpc::CallbackServerContext* context,
                                   const grpc::ByteBuffer* bytes, grpc::ByteBuffer* answer,

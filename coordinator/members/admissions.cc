@@ -16,7 +16,7 @@
 namespace accel::coordinator {
 namespace {
 
-// Shared with the loop, which may answer after the caller has given up.
+// The result of one request. The loop shares it, and may set it after the caller has given up.
 struct Pending {
   v1::Credential credential;
   absl::Status status;
@@ -36,8 +36,8 @@ Newcomer NewcomerOf(const security::EnrolmentRequest& request, const security::P
   return newcomer;
 }
 
-// An agent of this machine that uses the Unix socket is a node without being a member. A newcomer
-// must not take its id.
+// Refuses a newcomer with the id of a node that is not a member. An agent of this machine that uses
+// the Unix socket is such a node.
 absl::Status CheckId(const Newcomer& newcomer, const AccessTurn& turn) {
   const auto node = turn.cluster.nodes.find(common::NodeId(newcomer.id));
   const bool is_here = node != turn.cluster.nodes.end() && node->second.session != 0;
@@ -67,7 +67,7 @@ security::EnrolmentAnswer Admissions::Decide(const security::EnrolmentRequest& r
       [pending, newcomer = NewcomerOf(request, *key), public_key = *key,
        authority](const AccessTurn& turn) {
         const auto make = [&](const std::string& member) -> absl::StatusOr<v1::Credential> {
-          // The key is valid, or this is not called.
+          // Admit() has checked the key before it calls this function.
           ACCEL_RETURN_IF_ERROR(CheckId(newcomer, turn));
           return authority->Issue(newcomer.kind, member, newcomer.name, public_key, turn.wall);
         };

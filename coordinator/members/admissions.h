@@ -1,4 +1,4 @@
-// Decides about newcomers: connects enrolment (security/enrolment) with the coordinator's state.
+// Decides about newcomers. Connects enrolment (security/enrolment) with the coordinator's state.
 #pragma once
 
 #include <string>
@@ -18,9 +18,13 @@ class Admissions {
       : slot_(*slot), authority_(*authority) {}
 
   // Checks the request, commits its effect, notes it in the audit log, and returns the answer.
-  // Blocks until then, at most `longest`; the newcomer repeats a request without an answer. `peer`
-  // is the newcomer's address. Errors are those of Admit() in coordinator/core/access/admission.h,
-  // those of CheckRequest(), and UNAVAILABLE.
+  // Blocks for at most `longest`. A newcomer that gets no answer repeats the request. `peer` is the
+  // newcomer's address. Errors are those of Admit() in coordinator/core/access/admission.h, those
+  // of CheckRequest(), and:
+  //
+  // * ALREADY_EXISTS: a connected node of the coordinator's own machine has the id.
+  // * UNAVAILABLE: the time `longest` is over, the change was not stored, or the coordinator stops.
+  // * RESOURCE_EXHAUSTED: too many requests are pending.
   security::EnrolmentAnswer Decide(const security::EnrolmentRequest& request,
                                    const std::string& peer,
                                    absl::Duration longest = absl::Seconds(2));

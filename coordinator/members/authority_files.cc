@@ -22,7 +22,7 @@ namespace accel::coordinator {
 namespace {
 
 constexpr char kKeyBegin[] = "-----BEGIN PRIVATE KEY-----";  // As PrivateKey::ToPem() writes it.
-constexpr int kReadAttempts = 10;  // The files change in years, and each attempt takes a moment.
+constexpr int kReadAttempts = 10;  // Enough, because a step is one rename, and steps are rare.
 
 struct Paths {
   explicit Paths(const std::string& state_dir)
@@ -64,7 +64,7 @@ absl::StatusOr<security::Authority> Parse(const std::string& certificate_path,
   return security::Authority{*std::move(key), *std::move(certificate)};
 }
 
-// Parses a certificate that its key follows in the same file.
+// Parses a file with a certificate and then its private key.
 absl::StatusOr<security::Authority> ParsePair(const std::string& path, const std::string& content) {
   const size_t key = content.find(kKeyBegin);
   if (key == std::string::npos) return About(path, "it has no private key");
@@ -73,10 +73,10 @@ absl::StatusOr<security::Authority> ParsePair(const std::string& path, const std
 
 bool HasKey(const std::string& content) { return content.find(kKeyBegin) != std::string::npos; }
 
-// ABORTED: the files changed meanwhile.
+// Reads the authority. ABORTED: the files changed meanwhile.
 absl::StatusOr<ClusterAuthority> ReadOnce(const Paths& paths) {
-  // Read before the others. A rotation that is finished meanwhile then appears as one that is under
-  // way or finished, and never as one that has not begun.
+  // ca.next is read before the other files. A rotation that is finished meanwhile then appears as
+  // one that is in progress or finished, and never as one that has not begun.
   ACCEL_ASSIGN_OR_RETURN(const auto next_content, ReadIfThere(paths.next));
   ACCEL_ASSIGN_OR_RETURN(const auto content, ReadIfThere(paths.certificate));
   if (!content.has_value()) {
@@ -110,8 +110,8 @@ absl::Status SyncFolder(const std::string& folder) {
   return absl::ErrnoToStatus(errno, absl::StrCat("cannot write ", folder));
 }
 
-// Deletes drafts of ca.next, which a command that was killed leaves (security/secret_file.h). They
-// have keys that were never used. Best effort.
+// Deletes drafts of ca.next that a killed command has left (security/secret_file.h). The keys in
+// them were never used. Best effort.
 void DropDrafts(const std::string& state_dir) {
   std::error_code error;
   for (const auto& each : std::filesystem::directory_iterator(state_dir, error)) {
@@ -121,7 +121,7 @@ void DropDrafts(const std::string& state_dir) {
   }
 }
 
-// Deletes the key of an authority that was replaced. A step that was interrupted leaves it.
+// Deletes the key of an authority that was replaced, which an interrupted step leaves.
 absl::Status DropFormerKey(const std::string& state_dir) {
   const Paths paths(state_dir);
   ACCEL_ASSIGN_OR_RETURN(const auto content, ReadIfThere(paths.certificate));
@@ -153,8 +153,8 @@ absl::StatusOr<ClusterAuthority> ReadOrMakeAuthority(const std::string& state_di
   absl::StatusOr<ClusterAuthority> read = ReadAuthority(state_dir);
   if (read.ok()) ACCEL_RETURN_IF_ERROR(DropFormerKey(state_dir));
   if (!absl::IsNotFound(read.status())) return read;
-  // The certificate is written last, so without it nothing was issued yet. A key may be there from
-  // a start that was interrupted.
+  // The certificate is written last. If it does not exist, no certificate was issued yet. A key may
+  // exist from a start that was interrupted.
   const Paths paths(state_dir);
   ACCEL_ASSIGN_OR_RETURN(ClusterAuthority made, ClusterAuthority::Make(cluster_id, wall));
   ACCEL_RETURN_IF_ERROR(security::WriteSecretFile(paths.key, made.present().key.ToPem()));
@@ -177,7 +177,7 @@ absl::StatusOr<ClusterAuthority> BeginRotation(const std::string& state_dir,
 absl::Status FinishRotation(const std::string& state_dir) {
   const Paths paths(state_dir);
   DropDrafts(state_dir);
-  // This is the change. It deletes a former authority whose key is in the same file.
+  // The rename makes the change. It also deletes a former authority whose key is in ca.crt.
   if (std::rename(paths.next.c_str(), paths.certificate.c_str()) != 0 && errno != ENOENT) {
     return absl::ErrnoToStatus(errno, absl::StrCat("cannot replace ", paths.certificate));
   }

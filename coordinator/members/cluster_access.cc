@@ -54,7 +54,8 @@ absl::Status ClusterAccess::Serve(const ClusterAuthority& authority, absl::Time 
   return absl::OkStatus();
 }
 
-// `tls` is what the server shows to members. During a rotation it is of the former authority.
+// Replaces the certificates for newcomers. `tls` is the one that the server shows to members.
+// During a rotation the former authority has issued it.
 absl::Status ClusterAccess::ServeNewcomers(const ClusterAuthority& authority,
                                            const security::ServerTls& tls, absl::Time wall) {
   if (!authority.is_rotating()) return enrolment_->Replace(tls.key, tls.certificate, "", "");
@@ -64,7 +65,7 @@ absl::Status ClusterAccess::ServeNewcomers(const ClusterAuthority& authority,
 
 absl::Status ClusterAccess::Use(ClusterAuthority authority, absl::Time wall) {
   if (authority.bundle() == authority_.get()->bundle()) return absl::OkStatus();
-  // The server trusts an authority before that issues anything.
+  // The server must trust an authority before that authority issues certificates.
   ACCEL_RETURN_IF_ERROR(Serve(authority, wall));
   const std::string name = security::NameOfAuthorities(authority.bundle());
   common::LogInfo(authority.is_rotating() ? "the cluster's authority is being rotated"

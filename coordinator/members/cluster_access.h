@@ -1,5 +1,5 @@
-// Everything of a coordinator that has to do with certificates, wired together: the TLS of its
-// server, the enrolment of newcomers, and the calls of service Access.
+// All parts of a coordinator that deal with certificates, wired together: the TLS of its server,
+// the enrolment of newcomers, and the calls of service Access.
 #pragma once
 
 #include <grpcpp/impl/codegen/service_type.h>
@@ -29,32 +29,34 @@ namespace accel::coordinator {
 // Thread-safe. Must outlive the gRPC server that uses its credentials.
 class ClusterAccess {
  public:
-  // INTERNAL: OpenSSL failed.
+  // Makes the parts for this authority. INTERNAL: OpenSSL failed. Other errors: the enrolment
+  // server cannot start.
   static absl::StatusOr<std::unique_ptr<ClusterAccess>> Make(ClusterAuthority authority,
                                                              absl::Time wall);
 
-  // Called once, immediately after the server has started. `cut` ends the connections of a
-  // credential (Server::Cut()). The others: CoordinatorSlot::Set().
+  // Connects the parts with the coordinator. Called once, immediately after the server has started.
+  // `cut` ends the connections of a credential (Server::Cut()). CoordinatorSlot::Set() describes
+  // the other arguments.
   void Attach(Coordinator* coordinator, Entrance* entrance, std::string address,
               std::function<void(const std::string& serial)> cut);
 
-  // Admits no more newcomers. Called before the server is destroyed.
+  // Stops admitting newcomers. Called before the server is destroyed.
   void Detach() { enrolment_->Stop(); }
 
   const std::string& cluster_id() const { return cluster_id_; }
   StoredCredentials* credentials() { return &credentials_; }
-  // The service Access, for the server to register.
+  // Returns the service Access, which the server must register.
   grpc::Service* service() { return &service_; }
   // Returns new credentials for one gRPC acceptor.
   std::shared_ptr<grpc::ServerCredentials> MakeCredentials() { return tls_->MakeCredentials(); }
   // Serves a connection whose next bytes are the preface of enrolment.
   void TakeEnrolment(common::UniqueFd connection) { enrolment_->Take(std::move(connection)); }
   // Uses another authority of the same cluster from now on, because a step of a rotation was made.
-  // Called after Attach(), by the thread of RenewServer(). Does nothing if it is the present one.
-  // Errors are those of RenewServer(), and the call must be repeated.
+  // Does nothing if it is the present authority. Called after Attach(), by the thread that calls
+  // RenewServer(). Errors are those of RenewServer(). After an error, the call must be repeated.
   absl::Status Use(ClusterAuthority authority, absl::Time wall);
-  // Makes a new certificate for the server if that is due (server_renewal.h). Streams
-  // continue. Errors are those of Make(); the old certificate then stays in use.
+  // Makes a new certificate for the server if that is due (server_renewal.h). Streams continue.
+  // Errors are those of Make(). After an error, the old certificate remains in use.
   absl::Status RenewServer(absl::Time wall);
 
  private:
@@ -66,9 +68,11 @@ class ClusterAccess {
         service_(&desk_, &slot_, cluster_id_) {}
 
   absl::Status Begin(absl::Time wall);
-  // Shows new certificates of this authority, and trusts what it says.
+  // Makes new server certificates of this authority and uses them. Trusts the authorities
+  // in its bundle().
   absl::Status Serve(const ClusterAuthority& authority, absl::Time wall);
-  // Ends the certificates that the authority has not issued, and their connections.
+  // Ends the certificates that the present authority of `authority` has not issued,
+  // and their connections.
   void EndFormer(const ClusterAuthority& authority);
   absl::Status ServeNewcomers(const ClusterAuthority& authority, const security::ServerTls& tls,
                               absl::Time wall);

@@ -1,7 +1,8 @@
 // The authority of this coordinator's cluster: its key, the certificates that peers must trust, and
-// the certificates that it issues. While it is rotated, there are two: the present one issues the
-// certificates of members, and the former one that of the coordinator, because a member that has
-// not renewed yet trusts no other (docs/decisions/0079). authority_files.h keeps them.
+// the certificates that it issues. During a rotation there are two authorities. The present one
+// issues the certificates of members. The former one still issues the certificate of the
+// coordinator, because a member that has not renewed yet trusts no other authority
+// (docs/decisions/0079). authority_files.h stores both.
 #pragma once
 
 #include <optional>
@@ -22,7 +23,8 @@ class ClusterAuthority {
   // Makes the authority of a new cluster, in memory. INTERNAL: OpenSSL failed.
   static absl::StatusOr<ClusterAuthority> Make(std::string cluster_id, absl::Time wall);
 
-  // With `former`, the rotation from it to `present` is not finished.
+  // Makes an authority from its parts. If `former` is set, the rotation from it to `present`
+  // is not finished.
   ClusterAuthority(std::string cluster_id, security::Authority present,
                    std::optional<security::Authority> former = std::nullopt)
       : cluster_id_(std::move(cluster_id)),
@@ -31,11 +33,12 @@ class ClusterAuthority {
 
   // Returns a new key and certificate for the coordinator's server. INTERNAL: OpenSSL failed.
   absl::StatusOr<security::ServerTls> MakeServer(absl::Time wall) const;
-  // The same for newcomers, who know only the pin(). Errors as above.
+  // Returns a key and certificate for newcomers, who know only the pin(). INTERNAL: OpenSSL failed.
   absl::StatusOr<security::ServerTls> MakeEnrolmentServer(absl::Time wall) const;
 
-  // Issues a certificate to a member, as a credential with the fields that depend on it: serial,
-  // certificate, expiry. `node_name` is empty for a user. INTERNAL: OpenSSL failed.
+  // Issues a certificate to a member. Returns a credential with the fields that depend on the
+  // certificate: serial, certificate and expiry. `node_name` is empty for a user. INTERNAL: OpenSSL
+  // failed, or the kernel gave no random bytes.
   absl::StatusOr<v1::Credential> Issue(v1::MemberKind kind, const std::string& member,
                                        const std::string& node_name, const security::PublicKey& key,
                                        absl::Time wall) const;
@@ -43,9 +46,9 @@ class ClusterAuthority {
   const std::string& cluster_id() const { return cluster_id_; }
   const security::Authority& present() const { return present_; }
   bool is_rotating() const { return former_.has_value(); }
-  // Returns what peers must trust, in PEM: the present authority first.
+  // Returns the certificates that peers must trust, in PEM: that of the present authority first.
   std::string bundle() const;
-  // Returns the pin of join strings.
+  // Returns the pin in join strings, which names the present authority.
   std::string pin() const { return security::PinOf(present_.certificate); }
 
  private:

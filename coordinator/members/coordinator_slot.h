@@ -1,4 +1,5 @@
-// The coordinator for objects that are made before its server, because the server needs them.
+// A place for the coordinator, for objects that are made before its server because the
+// server needs them.
 #pragma once
 
 #include <string>
@@ -13,8 +14,9 @@ namespace accel::coordinator {
 // Thread-safe.
 class CoordinatorSlot {
  public:
-  // Called once, immediately after the server has started. `entrance` admits its calls. `address`
-  // is its HOST:PORT for newcomers. If it is empty, it listens on no TCP address.
+  // Sets the coordinator. Called once, immediately after its server has started. `entrance` admits
+  // the calls of the server. `address` is its HOST:PORT for newcomers, and empty if it listens on
+  // no TCP address.
   void Set(Coordinator* coordinator, Entrance* entrance, std::string address) {
     coordinator_ = coordinator;
     entrance_ = entrance;
@@ -22,7 +24,7 @@ class CoordinatorSlot {
     set_.Notify();
   }
 
-  // These block until Set(). A call can arrive a moment before it.
+  // The getters block until Set(), because a call can arrive a moment before it.
   Coordinator& coordinator() const {
     set_.WaitForNotification();
     return *coordinator_;

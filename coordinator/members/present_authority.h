@@ -16,7 +16,8 @@ class PresentAuthority {
   explicit PresentAuthority(ClusterAuthority authority)
       : authority_(std::make_shared<const ClusterAuthority>(std::move(authority))) {}
 
-  // Returns the authority. A call that needs it twice asks once, because it may change in between.
+  // Returns the authority. A call that needs the authority twice must call this once, because Set()
+  // may replace it in between.
   std::shared_ptr<const ClusterAuthority> get() const {
     absl::MutexLock lock(&mutex_);
     return authority_;

@@ -1,4 +1,4 @@
-// How far the members of a cluster have followed a rotation of its authority. Pure.
+// Counts how many members of a cluster have followed a rotation of its authority. Pure.
 #pragma once
 
 #include <string>
@@ -13,12 +13,12 @@ namespace accel::coordinator {
 // A valid certificate that the present authority has not issued.
 struct FormerCertificate {
   v1::MemberKind kind = v1::NODE_MEMBER;
-  std::string name;  // The name of its member, or its id if it has none.
+  std::string name;  // The name of the member, or the id if it has no name.
   std::string serial;
-  // When it was used last, to about an hour. InfinitePast() if never.
+  // The time of its last use, within about an hour. InfinitePast() if it was never used.
   absl::Time seen = absl::InfinitePast();
-  // It was renewed under the present authority, but the new one was not used yet. Its holder may
-  // have lost it, so this one is still needed.
+  // True if the certificate was renewed under the present authority. The renewal may not have been
+  // used yet, and its holder may have lost it, so this certificate is still needed.
   bool is_renewed = false;
 };
 
@@ -27,16 +27,18 @@ struct RotationProgress {
   std::vector<FormerCertificate> former;
 };
 
+// Counts the valid certificates that the present authority has issued, and lists all others.
 RotationProgress CountCertificates(const AccessState& state, const security::Certificate& present,
                                    absl::Time wall);
 
 // Ends the valid certificates that the present authority has not issued: their state becomes
-// REPLACED. Their holders could otherwise still call over connections that are open, and renew.
-// Returns their number.
+// REPLACED. Otherwise their holders could still call over open connections, and renew. Returns the
+// number of these certificates.
 int EndFormerCertificates(const security::Certificate& present, absl::Time wall, AccessState* state,
                           AccessChanges* changes);
 
-// Returns a line for each certificate, at most 20, and one with the number of the others.
+// Returns a line for each certificate, at most 20 lines, and one line with the number
+// of the others.
 std::string Describe(const std::vector<FormerCertificate>& former);
 
 }  // namespace accel::coordinator

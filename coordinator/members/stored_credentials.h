@@ -1,5 +1,5 @@
-// The credentials of the cluster as handlers ask for them: a copy of the committed access state,
-// which the coordinator's loop keeps up to date.
+// The table of credentials that handlers use: a copy of the committed access state. The
+// coordinator's loop keeps it up to date.
 #pragma once
 
 #include <functional>
@@ -21,14 +21,14 @@ namespace accel::coordinator {
 // Thread-safe.
 class StoredCredentials final : public CredentialTable {
  public:
-  // `wall` returns the time that people read.
+  // Makes an empty table. `wall` returns the time of the wall clock.
   explicit StoredCredentials(std::function<absl::Time()> wall = absl::Now)
       : wall_(std::move(wall)) {}
 
   struct Callbacks {
-    // A credential is used for the first time, or for the first time in an hour.
+    // Called when a credential is used for the first time since the start or in an hour.
     std::function<void(const std::string& serial)> on_seen;
-    // A credential is no longer valid, so its connections must be cut.
+    // Called when a credential is no longer valid or was forgotten, so its connections must be cut.
     std::function<void(const std::string& serial)> on_refused;
   };
 
@@ -36,12 +36,11 @@ class StoredCredentials final : public CredentialTable {
   // thread that calls Find() or Apply(), and must not block.
   void SetCallbacks(Callbacks callbacks);
 
-  // Takes over committed changes: CoordinatorLoop::Options::on_access.
+  // Copies committed changes into the table. CoordinatorLoop::Options::on_access calls it.
   void Apply(const AccessState& state, const AccessChanges& changes);
 
-  // See CredentialTable. A certificate that was replaced is refused too. The whole certificate is
-  // compared, not its names alone, because a thief of the CA's key can write any name
-  // (docs/decisions/0079).
+  // CredentialTable describes the functions. Find() compares the whole certificate, not only the
+  // names in it, because a thief of the CA's key can write any name (docs/decisions/0079).
   absl::StatusOr<Caller> Find(const std::string& serial,
                               absl::string_view certificate) const override;
   std::optional<Caller> HolderOf(const std::string& serial) const override;

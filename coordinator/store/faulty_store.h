@@ -20,8 +20,8 @@ class FaultyStore final : public Store {
   // Returns the number of commits that were ever started.
   int commits() const;
 
-  // End the commit in progress. If `stored` is set, a failed commit is stored nevertheless, as if
-  // only its answer were lost.
+  // End the commit in progress. If `stored` is set, Fail() stores the batch nevertheless, as if
+  // only the answer were lost.
   void Succeed();
   void Fail(absl::Status error, bool stored = false);
 

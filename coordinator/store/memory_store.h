@@ -9,7 +9,7 @@
 
 namespace accel::coordinator {
 
-// Not thread-safe, which Store does not require. `done` runs before Commit() returns.
+// Not thread-safe, because Store does not require it. `done` runs before Commit() returns.
 class MemoryStore final : public Store {
  public:
   absl::StatusOr<std::vector<Row>> Load() override;

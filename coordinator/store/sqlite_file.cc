@@ -23,11 +23,12 @@
 namespace accel::coordinator {
 namespace {
 
-// Tell `file` and other programs that the file is accel's, and which version of the table it has.
+// Values in the file's header that identify it as accel's, for `file` and other programs, and the
+// version of the table.
 constexpr int64_t kApplicationId = 0x6163636c;  // "accl"
 constexpr int64_t kTableVersion = 1;
 
-// Time to wait for another process that has locked the file, for example to copy it.
+// Maximum time to wait for another process that has locked the file, for example to copy it.
 constexpr int kBusyMillis = 5'000;
 constexpr int kPagesPerStep = 1'000;
 
@@ -51,7 +52,8 @@ constexpr char kWayOut[] =
 uint32_t Checksum(absl::string_view key, absl::string_view value) {
   uLong crc = 0;
   for (const absl::string_view bytes : {key, value}) {
-    // crc32() takes null, which an empty value may be, for a request of the initial value.
+    // crc32() returns the initial value if its pointer is null, which that of an empty
+    // value may be.
     if (bytes.empty()) continue;
     crc = crc32(crc, reinterpret_cast<const Bytef*>(bytes.data()), static_cast<uInt>(bytes.size()));
   }
@@ -69,7 +71,7 @@ absl::string_view Bytes(sqlite3_stmt* row, int column) {
   return {bytes, static_cast<size_t>(sqlite3_column_bytes(row, column))};
 }
 
-// The first key after all keys that start with `prefix`, which ends with "/".
+// Returns the first key after all keys that start with `prefix`, which ends with "/".
 std::string EndOfPrefix(const std::string& prefix) {
   return absl::StrCat(prefix.substr(0, prefix.size() - 1), "0");
 }
@@ -110,7 +112,7 @@ absl::Status SqliteFile::Connect(Missing missing) {
 absl::Status SqliteFile::CheckLog() const {
   std::string log = ReadBytes(path_ + "-wal");
   absl::Status checked = CheckWriteAheadLog(log);
-  // Another process may have written while this one read, so only what is read twice counts.
+  // Another process may have written during the read, so only bytes that are read twice count.
   for (std::string again; !checked.ok() && (again = ReadBytes(path_ + "-wal")) != log;
        log = again) {
     checked = CheckWriteAheadLog(again);
@@ -169,7 +171,7 @@ absl::Status SqliteFile::Write(const RowBatch& batch) {
   absl::Status status = Run("BEGIN IMMEDIATE");
   if (status.ok()) status = WriteRows(batch);
   if (status.ok()) status = Run("COMMIT");
-  // Some errors have ended the transaction already.
+  // After some errors, SQLite has already ended the transaction.
   if (!status.ok() && sqlite3_get_autocommit(db_) == 0) Run("ROLLBACK").IgnoreError();
   return status;
 }

@@ -1,13 +1,13 @@
-// One SQLite database file with rows: opening, checking, reading, writing. coordinator/store/
-// sqlite_store.h writes to it from a thread of its own.
+// One SQLite database file with rows: opens, checks, reads and writes it. sqlite_store.h writes to
+// the file from a separate thread.
 //
-// The file is in WAL mode with full synchronisation: a commit returns once fsync has. A process
-// that is killed, or a host that loses power, at any instant leaves a file that holds every batch
-// whose commit returned, and each other batch completely or not at all.
+// The file is in WAL mode with full synchronisation: a commit returns only after fsync has
+// returned. The process may be killed and the host may lose power at any time. The file then still
+// has every batch whose commit returned, and each other batch completely or not at all.
 //
-// SQLite finds damage to the structure of a file, but not to the bytes of a value. Therefore each
-// row has a checksum of its key and value, which every read verifies. Damage to the log is found by
-// coordinator/store/write_ahead_log.h.
+// SQLite detects damage to the structure of a file, but not to the bytes of a value. Each row
+// therefore has a checksum of its key and value, which Read() verifies. Commits are first written
+// to the write-ahead log, a separate file. write_ahead_log.h detects damage to it.
 #pragma once
 
 #include <memory>
@@ -24,15 +24,19 @@ struct sqlite3_stmt;
 
 namespace accel::coordinator {
 
-// Not thread-safe. Errors of all functions: RESOURCE_EXHAUSTED: the disk is full. DATA_LOSS: the
-// file is damaged. PERMISSION_DENIED: the file may not be opened or written. UNAVAILABLE: reading
-// or writing failed. Each message names the file.
+// Not thread-safe. Errors of all functions except CopyTo(). Each message names the file.
+//
+// * RESOURCE_EXHAUSTED: the disk is full.
+// * DATA_LOSS: the file or its write-ahead log is damaged.
+// * PERMISSION_DENIED: the file may not be opened or written.
+// * UNAVAILABLE: reading or writing failed.
 class SqliteFile {
  public:
   enum class Missing { kCreate, kIsAnError };
 
-  // Opens the file, and looks for damage to its structure. FAILED_PRECONDITION: the file is not
-  // from accel, or from a later version. NOT_FOUND: there is no file, and `missing` is kIsAnError.
+  // Opens the file, and looks for damage to its structure. FAILED_PRECONDITION: another program or
+  // a later version of accel has written the file. NOT_FOUND: there is no file, and
+  // `missing` is kIsAnError.
   static absl::StatusOr<std::unique_ptr<SqliteFile>> Open(const std::string& path, Missing missing);
   ~SqliteFile();
   SqliteFile(const SqliteFile&) = delete;
@@ -40,15 +44,17 @@ class SqliteFile {
   // Returns all rows, sorted by key.
   absl::StatusOr<std::vector<Row>> Read();
 
-  // Writes a batch as one transaction. After an error the file holds the batch completely or not at
-  // all, and must be opened again before the next write, unless the disk was full.
+  // Writes a batch as one transaction. After an error, the file has the batch completely or not at
+  // all. Unless the disk was full, it must be opened again before the next write.
   absl::Status Write(const RowBatch& batch);
 
-  // Checks every page and index. It reads the whole file. Read() checks the rows.
+  // Checks every page and index, and reads the whole file for this. Read() checks the values
+  // of the rows.
   absl::Status Check();
 
-  // Copies the rows to another file, which replaces an existing one. This file may be in use by
-  // another process meanwhile; the copy has the rows of one moment.
+  // Copies the rows to another file, which replaces an existing file. Another process may write to
+  // this file meanwhile, and the copy then has the rows of one moment. UNAVAILABLE: the copy cannot
+  // be written. Other errors have the code of the errno of open(), fsync() or rename().
   absl::Status CopyTo(const std::string& path);
 
  private:
@@ -58,7 +64,7 @@ class SqliteFile {
 
   absl::Status Connect(Missing missing);
   absl::Status Prepare();
-  // Refuses a log from which SQLite would silently drop commits.
+  // Refuses a write-ahead log from which SQLite would silently drop commits.
   absl::Status CheckLog() const;
   absl::Status CheckOrigin();
   absl::Status CheckPages(const char* pragma);

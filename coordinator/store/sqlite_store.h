@@ -1,8 +1,9 @@
-// A store in an SQLite file. It survives the process, the power, and a full disk.
+// A store in an SQLite file. Its rows survive the end of the process, a loss of power, and
+// a full disk.
 //
-// A thread of the store writes, because a commit waits for the disk. The loop hands it one batch at
-// a time and goes on taking events; all changes that arrive meanwhile form the next batch. So the
-// number of commits does not grow with the number of submits (docs/decisions/0031).
+// A separate thread writes, because a commit waits for the disk. The loop gives it one batch at a
+// time and continues to take events. All changes that arrive in the meantime form the next batch.
+// The number of commits therefore does not grow with the number of submits (docs/decisions/0031).
 #pragma once
 
 #include <functional>
@@ -27,8 +28,8 @@ class SqliteStore final : public Store {
 
   absl::StatusOr<std::vector<Row>> Load() override;
 
-  // After an error, the next commit opens the file again, so that it does not build on what the
-  // kernel may have dropped after a failed fsync.
+  // Stores a batch on the thread. If a write failed, the next commit opens the file again, because
+  // the kernel may have dropped pages after a failed fsync. A full disk is an exception.
   void Commit(RowBatch batch, absl::AnyInvocable<void(absl::Status)> done) override;
 
  private:
@@ -41,7 +42,7 @@ class SqliteStore final : public Store {
   std::unique_ptr<SqliteFile> file_;  // Null after an error. Used by one thread at a time.
   absl::Mutex mutex_;
   bool ending_ ABSL_GUARDED_BY(mutex_) = false;
-  absl::AnyInvocable<void()> commit_ ABSL_GUARDED_BY(mutex_);  // Null if there is none to do.
+  absl::AnyInvocable<void()> commit_ ABSL_GUARDED_BY(mutex_);  // The next commit, or null.
   std::thread thread_;
 };
 

@@ -11,19 +11,19 @@
 
 namespace accel::coordinator {
 
-// Load() and Commit() are called from one thread, that of the coordinator's loop.
+// A store of rows. Load() and Commit() are called only by the thread of the coordinator's loop.
 class Store {
  public:
   virtual ~Store() = default;
 
   // Returns all stored rows, sorted by key. Called once, before the first commit. DATA_LOSS: the
-  // stored data cannot be read.
+  // stored rows are damaged. Other errors: they cannot be read now.
   virtual absl::StatusOr<std::vector<Row>> Load() = 0;
 
-  // Stores a batch and calls `done` exactly once, on any thread, possibly before this returns.
-  // OK means that the batch survives a crash, as far as this store can. After an error the
-  // batch is stored completely or not at all. At most one commit may be in progress. Never
-  // blocks on the disk.
+  // Stores a batch and calls `done` exactly once, on any thread, possibly before this returns. OK
+  // means that the batch survives a crash, as far as this store can. After an error, the batch is
+  // stored completely or not at all. At most one commit may be in progress. Never blocks
+  // on the disk.
   virtual void Commit(RowBatch batch, absl::AnyInvocable<void(absl::Status)> done) = 0;
 };
 

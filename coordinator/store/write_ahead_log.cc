@@ -39,7 +39,7 @@ struct Checksum {
   bool operator==(const Checksum&) const = default;
 };
 
-// A log whose header is sound, as a row of frames.
+// The frames of a log whose header is valid.
 class Frames {
  public:
   explicit Frames(absl::string_view log)
@@ -55,24 +55,24 @@ class Frames {
   size_t count() const { return (log_.size() - kHeaderBytes) / frame_bytes(); }
   size_t Position(size_t i) const { return kHeaderBytes + i * frame_bytes(); }
 
-  // The checksum with which the first frame continues.
+  // Returns the checksum with which the first frame continues.
   Checksum Start() const { return {BigEndian(log_, 24), BigEndian(log_, 28)}; }
-  // The checksum that the frame has, with which the next frame continues.
+  // Returns the checksum that the frame contains, with which the next frame continues.
   Checksum Stored(size_t i) const {
     return {BigEndian(log_, Position(i) + 16), BigEndian(log_, Position(i) + 20)};
   }
-  // The checksum that the frame should have if it continues with `sum`.
+  // Returns the checksum that the frame should contain if it continues with `sum`.
   Checksum Computed(size_t i, const Checksum& sum) const {
     return Computed(i, log_.substr(Position(i), 8), sum);
   }
-  // Returns true if the frame belongs to this log, not to what its file contained before, and was
-  // written after a frame with the checksum `sum`.
+  // Returns true if the frame was written to this log after a frame with the checksum `sum`. A
+  // frame that the file contained before this log has other salts in its header.
   bool Follows(size_t i, const Checksum& sum) const {
     return log_.substr(Position(i) + 8, 8) == log_.substr(16, 8) && Computed(i, sum) == Stored(i);
   }
   bool EndsCommit(size_t i) const { return CommitPages(i) != 0; }
-  // Returns true if the frame ended a commit until one bit of its commit size flipped, so that it
-  // is 0 now. With that bit the frame matches its checksum.
+  // Returns true if the frame ended a commit before one bit of its commit size flipped, so that the
+  // size is now 0. With that bit, the frame matches its checksum.
   bool EndedCommit(size_t i, const Checksum& sum) const {
     if (EndsCommit(i)) return false;
     for (int bit = 0; bit < 32; ++bit) {
@@ -84,9 +84,10 @@ class Frames {
   }
 
  private:
-  // The pages of the database after the commit that the frame ends, or 0 if it ends none.
+  // Returns the number of pages of the database after the commit that the frame ends, or 0 if it
+  // ends no commit.
   uint32_t CommitPages(size_t i) const { return BigEndian(log_, Position(i) + 4); }
-  // `fields` are the page number and the commit size.
+  // Does the same for a frame with these `fields`: the page number and the commit size.
   Checksum Computed(size_t i, absl::string_view fields, Checksum sum) const {
     sum.Add(fields, big_endian_);
     sum.Add(log_.substr(Position(i) + kFrameHeaderBytes, page_bytes_), big_endian_);
@@ -113,7 +114,8 @@ absl::Status CheckWriteAheadLog(absl::string_view log) {
   for (; first_bad < frames.count() && frames.Follows(first_bad, sum); ++first_bad) {
     sum = frames.Stored(first_bad);
   }
-  // The frame itself may be whole, if only its stored checksum is damaged.
+  // The first bad frame may be intact except for its stored checksum. The next frame then continues
+  // with the computed one.
   const Checksum whole = first_bad < frames.count() ? frames.Computed(first_bad, sum) : sum;
   for (size_t i = first_bad + 1; i < frames.count(); ++i) {
     if (!frames.EndsCommit(i - 1) && (i > first_bad + 1 || !frames.EndedCommit(first_bad, sum))) {

@@ -1,5 +1,5 @@
-// Recognises a connection by its first bytes, before gRPC or the enrolment receives it. No byte of
-// an unknown protocol reaches either of them.
+// Recognises the protocol of a connection by its first bytes, before gRPC or the enrolment receives
+// the connection. No byte of an unknown protocol reaches either of them.
 #pragma once
 
 #include <cstddef>
@@ -10,10 +10,10 @@ namespace accel::coordinator {
 
 // The protocols that the coordinator speaks over TCP.
 enum class Protocol {
-  kUnfinished,  // The first record is not whole yet.
-  kTls,         // A whole TLS handshake record.
+  kUnfinished,  // The first record is not complete yet.
+  kTls,         // A complete TLS handshake record.
   kEnrolment,   // The eight bytes "ACCELEN1".
-  kUnknown,     // Anything else, or a first record that is too long.
+  kUnknown,     // Other bytes, or a first record that is too long.
 };
 
 // Maximum size of the first TLS record, with its header of five bytes.

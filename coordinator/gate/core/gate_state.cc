@@ -5,8 +5,9 @@
 namespace accel::coordinator {
 namespace {
 
-// Thousands of strangers who came at once also end at once. To close them takes longer than the
-// kernel's queue has room for new connections, so they end in parts.
+// Maximum number of connections that end in one call. Thousands of strangers who came at the same
+// time also end at the same time. Closing all of them takes so long that the kernel's queue of new
+// connections would overflow.
 constexpr size_t kMaxExpired = 256;
 
 // Adds to the count of a source, and removes a count that has become 0.
@@ -30,7 +31,8 @@ int GateState::Waiting() const {
 
 bool GateState::MayOpen() const { return size() - Waiting() < limits_.open; }
 
-// Counts the connection as accepted or refused. Evicts another one for it if that is necessary.
+// Counts a new connection as accepted or refused. If `crowded` is set, evicts another
+// connection for it.
 GateState::Admission GateState::MakeRoom(bool crowded, absl::Time now) {
   Admission admission;
   if (crowded) {

@@ -1,5 +1,5 @@
-// Which connections exist, in which state, and which of them may continue. The gate's shell
-// (coordinator/gate/gate.h) accepts, reads and closes. This decides.
+// The connections that exist, their states, and the decision which of them may continue. The gate's
+// shell (coordinator/gate/gate.h) accepts, reads and closes connections.
 //
 // clang-format off
 //                      first record            place free              valid call
@@ -8,17 +8,16 @@
 //                  └────────────────────┴── Expire() ────────┴──── Closed(), Cut() ──┘
 // clang-format on
 //
-// An enrolment takes the same way, and is PENDING until it ends. A connection over the Unix socket
-// is OPEN from the start, because the kernel has named its user.
+// An enrolment goes through the same states, and is PENDING until it ends. A connection over the
+// Unix socket is OPEN from the start, because the kernel has named its user.
 //
-// The queue of parked connections is fair over sources: each source in turn gets one place. Without
-// that, a source with a thousand connections would delay every other source by a thousand
-// handshakes.
+// The queue of parked connections is fair over sources: the sources get places in turn. Otherwise a
+// source with a thousand connections would delay every other source by a thousand handshakes.
 //
-// When there are too many, one of a stranger goes: the oldest that has been silent for more than a
-// round trip, because an honest client sends its first record within one; otherwise the newest of
-// the source with most parked connections. Connections of known sources go last
-// (docs/decisions/0051).
+// When there are too many connections, one of a stranger is closed. The first choice is the oldest
+// silent one, if it has been silent for more than a round trip, because an honest client sends its
+// first record sooner. The second choice is the newest parked one of the source with the most.
+// Connections of known sources are closed last (docs/decisions/0051).
 #pragma once
 
 #include <cstdint>
@@ -37,15 +36,15 @@
 
 namespace accel::coordinator {
 
-using ConnectionId = uint64_t;  // Rises with each connection.
+using ConnectionId = uint64_t;  // Newer connections have higher ids.
 
-// What has happened to connections since the start.
+// Counts of connections since the start.
 struct GateCounts {
   int64_t accepted = 0;
-  int64_t refused = 0;  // Not accepted, because a bound was reached and none could be evicted.
+  int64_t refused = 0;  // Not accepted, because a bound was reached and no other could be evicted.
   int64_t evicted = 0;  // Closed to make room for a newer one.
-  int64_t expired = 0;  // Closed because no first record or no valid call came in time.
-  int64_t unknown = 0;  // Closed because of their first bytes.
+  int64_t expired = 0;  // Closed because the time in SILENT, PARKED or PENDING was over.
+  int64_t unknown = 0;  // Closed because their first bytes belong to no protocol.
   int64_t opened = 0;   // Made a valid call.
 
   friend bool operator==(const GateCounts&, const GateCounts&) = default;
@@ -58,21 +57,21 @@ class GateState {
 
   struct Admission {
     bool admitted = false;
-    std::optional<ConnectionId> evicted;  // Must be closed. It is already removed here.
+    std::optional<ConnectionId> evicted;  // Already removed. The caller must close it.
   };
-  // Adds a silent connection from `source`. `crowded`: there is room only if another connection is
-  // closed, because descriptors are short.
+  // Adds a silent connection from `source`. If `crowded` is set, descriptors are short, so another
+  // connection must be closed for it.
   Admission Accept(ConnectionId id, const std::string& source, bool crowded, absl::Time now);
-  // Adds an open connection, also if there are as many as there may be, because the owner of the
+  // Adds an open connection. It ignores the limit on open connections, because the owner of the
   // coordinator must always be able to act.
   Admission AcceptOpen(ConnectionId id, bool crowded, absl::Time now);
 
-  // Removes a connection that waits, and returns it: it must be closed, because descriptors are
-  // short. nullopt if none waits.
+  // Removes and returns a silent or parked connection, which the caller must close, because
+  // descriptors are short. nullopt if there is no such connection.
   std::optional<ConnectionId> Evict(absl::Time now);
-  // The first record of a silent connection is whole.
+  // Notes that the first record of a silent connection is complete. The connection becomes PARKED.
   void Park(ConnectionId id, bool enrols, absl::Time now);
-  // The first bytes of a silent connection belong to no protocol. Removes it.
+  // Removes a silent connection whose first bytes belong to no protocol.
   void Reject(ConnectionId id);
   // Moves parked connections to PENDING while there are places, and returns them in order.
   struct Released {
@@ -80,18 +79,19 @@ class GateState {
     bool enrols;
   };
   std::vector<Released> Release(absl::Time now);
-  // A pending or open connection has made a valid call with the credential of this serial.
-  // Remembers its source. Returns true if that has freed a place.
+  // Notes that a pending or open connection has made a valid call with the credential of this
+  // serial. If it was pending, it becomes OPEN, and its source is remembered. Returns true if this
+  // has freed a place.
   bool Authenticated(ConnectionId id, const std::string& serial);
   // Removes a connection that has ended.
   void Closed(ConnectionId id);
-  // Removes the connections whose time is over, and returns them. If they are many, the others
-  // follow at the next call, which is due at once.
+  // Removes and returns the connections whose time is over, at most 256. The remaining ones follow
+  // at the next call, which is then due immediately.
   std::vector<ConnectionId> Expire(absl::Time now);
   // Returns the open connections of this credential.
   std::vector<ConnectionId> OfSerial(const std::string& serial) const;
   // Returns the serial of the credential with which this connection has made a valid call. Empty if
-  // it has made none, or has ended.
+  // it has made no valid call, or has ended.
   std::string SerialOf(ConnectionId id) const;
 
   // Returns when Expire() must be called next.
@@ -105,7 +105,7 @@ class GateState {
     std::string source;
     Phase phase = Phase::kSilent;
     bool enrols = false;
-    bool known = false;  // Whether its source is known. Does not change from PARKED on.
+    bool known = false;  // True if its source is known. Fixed from PARKED on.
     std::string serial;
     absl::Time deadline = absl::InfiniteFuture();
   };

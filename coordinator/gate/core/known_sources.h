@@ -1,4 +1,4 @@
-// The sources from which valid calls have come, the latest ones.
+// The sources from which valid calls have come most recently.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,7 @@ class KnownSources {
   // Remembers at most `most` sources, which is at least 1.
   explicit KnownSources(int most) : most_(static_cast<size_t>(most)) {}
 
-  // Remembers the source, and forgets the one that was remembered longest ago if there are too
-  // many.
+  // Remembers the source. If there are too many, forgets the source of the oldest call.
   void Remember(const std::string& source) {
     const auto [found, added] = times_.try_emplace(source, 0);
     if (!added) by_time_.erase(found->second);

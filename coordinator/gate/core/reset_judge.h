@@ -1,5 +1,6 @@
-// Decides which connections reset streams so fast that they must be cut (rapid reset). gRPC 1.51
-// never shows such streams to a handler, and spends memory and CPU on each (docs/decisions/0051).
+// Decides which connections must be cut because they reset streams too fast (rapid reset). gRPC
+// 1.51 never shows such streams to a handler, and spends memory and CPU
+// on each (docs/decisions/0051).
 #pragma once
 
 #include <cstdint>
@@ -18,19 +19,20 @@ struct StreamCounts {
   int64_t succeeded = 0;
 };
 
-// Each connection has an account: every stream that it starts and does not complete is a debt, and
-// time pays kPaidPerSecond of them back. An agent that fails any number of relays in a day stays
-// out of debt, and bursts with pauses between them do not. Not thread-safe.
+// Each connection has an account. Every stream that it starts and does not complete is a debt, and
+// each second pays back kPaidPerSecond of them. An agent with many failed relays over a day
+// therefore has no debt, while a large burst exceeds kMaxDebt. Not thread-safe.
 class ResetJudge {
  public:
-  // Maximum debt of a connection. An agent starts at most 256 streams at the same time, for relays.
+  // Maximum debt of a connection. An agent starts at most 256 streams at the same time, for relays,
+  // so it remains below.
   static constexpr int64_t kMaxDebt = 500;
   static constexpr int64_t kPaidPerSecond = 500;
 
   explicit ResetJudge(absl::Time start) : last_(start) {}
 
-  // Takes the counts of all connections, and returns those with too large a debt. `now` must not be
-  // before the `now` of the look before.
+  // Updates the accounts with the counts of all connections, and returns the connections whose debt
+  // is too large. `now` must not be before the `now` of the previous call.
   std::vector<int64_t> Look(absl::Span<const StreamCounts> counts, absl::Time now);
 
  private:
