@@ -39,7 +39,7 @@ absl::StatusOr<common::UniqueFd> ListenOn(const std::string& address, uint16_t p
   common::UniqueFd fd(socket(storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (!fd.valid()) return absl::ErrnoToStatus(errno, what);
   // With this option, a chosen port can be reused immediately after its previous owner. The option
-  // is off for ports that the kernel picks, because those must not be shared with any other socket.
+  // is off for a port that the kernel picks, because no other socket may share such a port.
   const int reuse = port != 0;
   if (setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &reuse, sizeof(reuse)) != 0 ||
       bind(fd.get(), reinterpret_cast<const sockaddr*>(&storage), length) != 0 ||

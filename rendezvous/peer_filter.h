@@ -13,13 +13,14 @@
 
 namespace accel::rendezvous {
 
-// Immutable, and so thread-safe. An IPv4 address and the same one mapped into IPv6 are equal.
+// Immutable, and therefore thread-safe. An IPv4 address equals the same address mapped into IPv6.
 class PeerFilter {
  public:
-  // Makes a filter for numeric IPv4 or IPv6 addresses. If `addresses` is empty, it allows every
-  // loopback address and no other. InvalidArgument: one of them is not numeric.
+  // Makes a filter for numeric IPv4 or IPv6 addresses. If `addresses` is empty, the filter allows
+  // all loopback addresses and no others. InvalidArgument: an address is not numeric.
   static absl::StatusOr<PeerFilter> Make(const std::vector<std::string>& addresses);
 
+  // Returns true if a peer with this address may connect, from any port.
   bool Allows(const sockaddr_storage& peer) const;
 
  private:

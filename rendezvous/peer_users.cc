@@ -1,10 +1,11 @@
-// The kernel's interface is sock_diag(7): a request names a socket by its two addresses, and the
-// answer says whose it is. The peer's socket has the connection's addresses in reverse. The answer
-// is in the netlink socket when send() returns, so nothing here waits.
+// The users of peers, from the kernel's interface sock_diag(7). A request names a socket by its two
+// addresses, and the answer has the user of that socket. The socket of the peer has the addresses
+// of the connection in reverse. send() puts the answer into the netlink socket before it returns,
+// so nothing here waits.
 //
-// The kernel may not find a socket that exists on this host, because a process has bound it to an
-// interface, or one that has sent bytes, because it was reset. Therefore a peer with an address of
-// this host is admitted only if its socket is found.
+// The kernel may not find a socket of this host. One reason is that a process has bound it to an
+// interface. Another is that it was reset, although it has sent bytes. A peer with an address of
+// this host is therefore admitted only if its socket is found.
 #include "rendezvous/peer_users.h"
 
 #include <arpa/inet.h>
@@ -39,14 +40,14 @@ struct Answer {
     inet_diag_msg socket;
     nlmsgerr error;
   };
-  char attributes[256];  // They are not asked for, and cut if there are more.
+  char attributes[256];  // Not asked for. Longer ones are cut.
 };
 
-// The address of one end, as inet_diag_sockid has it.
+// The address of one end of a connection, in the form of inet_diag_sockid.
 struct End {
   uint32_t address[4] = {};
   uint16_t port = 0;       // In network byte order.
-  uint32_t interface = 0;  // If the address is link-local.
+  uint32_t interface = 0;  // Set if the address is link-local.
 };
 
 End EndOf(const sockaddr_storage& address) {
@@ -82,7 +83,8 @@ Request MakeRequest(sa_family_t family, const End& of, const End& to) {
   return request;
 }
 
-// Returns what the kernel says of a socket. NotFound: it knows none with these addresses.
+// Returns the kernel's answer about a socket. NotFound: the kernel finds no socket with these
+// addresses. Internal: the answer is not understood. Other errors have the code of the errno.
 absl::StatusOr<inet_diag_msg> Ask(int netlink, Request request, uint32_t sequence) {
   request.header.nlmsg_seq = sequence;
   if (send(netlink, &request, sizeof(request), 0) != sizeof(request)) {
@@ -90,7 +92,7 @@ absl::StatusOr<inet_diag_msg> Ask(int netlink, Request request, uint32_t sequenc
   }
   Answer answer = {};
   ssize_t size = 0;
-  do {  // An answer that was not read after an error would be taken for the next one.
+  do {  // Skips answers to earlier requests, which an error may have left unread.
     size = recv(netlink, &answer, sizeof(answer), MSG_DONTWAIT);
     if (size < 0) return absl::ErrnoToStatus(errno, "reading the user of a connection");
   } while (answer.header.nlmsg_seq != sequence);
@@ -143,7 +145,8 @@ absl::StatusOr<std::vector<std::string>> OwnAddresses() {
 absl::StatusOr<PeerUsers> PeerUsers::Make(int listen_socket) {
   common::UniqueFd netlink(socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG));
   if (!netlink.valid()) return absl::ErrnoToStatus(errno, "socket(NETLINK_SOCK_DIAG)");
-  // Without a module, the kernel says that it knows no such socket. It must know this one.
+  // Without the kernel module for TCP, the kernel answers that no such socket exists. A question
+  // about the listening socket, which exists, detects this.
   ACCEL_ASSIGN_OR_RETURN(const sockaddr_storage own, LocalAddress(listen_socket));
   const Request about_own = MakeRequest(own.ss_family, EndOf(own), End());
   ACCEL_RETURN_IF_ERROR(Ask(netlink.get(), about_own, /*sequence=*/0).status());
@@ -158,7 +161,8 @@ PeerUsers::Verdict PeerUsers::Judge(const sockaddr_storage& peer, int connection
   if (!own.ok()) return Verdict::kGone;
   const End from = EndOf(peer), to = EndOf(*own);
   const auto socket = Ask(netlink_.get(), MakeRequest(peer.ss_family, from, to), ++sequence_);
-  // If there is no such connection, the kernel may show a socket that listens on the peer's port.
+  // If the connection does not exist, the kernel may answer with a socket that listens on
+  // the peer's port.
   if (!socket.ok() || socket->idiag_state == TCP_LISTEN) {
     const bool is_here = loopback_.Allows(peer) || own_.Allows(peer) ||
                          std::memcmp(from.address, to.address, sizeof(from.address)) == 0;

@@ -17,19 +17,23 @@ namespace accel::rendezvous {
 // thread-safe.
 class PeerUsers {
  public:
-  // Makes an object that admits processes of this process's user and of root. `listen_socket` is
-  // the store's, which has an IPv4 or IPv6 address. Otherwise returns the code of the errno of the
-  // call that failed, such as NotFound if the kernel has no socket monitoring of TCP.
+  // Makes an object that admits processes of this process's user and of root, and all peers on
+  // other hosts. `listen_socket` is the store's socket. Errors:
+  //
+  // * InvalidArgument: the socket has no IPv4 or IPv6 address.
+  // * NotFound: the kernel does not find the socket, because it cannot monitor TCP sockets.
+  // * Internal: the kernel's answer is not understood.
+  // * The code of the errno of the system call that failed, for all others.
   static absl::StatusOr<PeerUsers> Make(int listen_socket);
 
   PeerUsers(PeerUsers&&) = default;
 
   enum class Verdict {
-    kAdmitted,  // Also if the peer is on another host or in another network namespace.
+    kAdmitted,  // This user or root has the other end, or its address is not of this host.
     kForeign,   // A process of another user on this host has the other end.
-    kGone,      // The other end is on this host, and nobody can tell whose it is or was.
+    kGone,      // The other end is on this host, and the kernel does not tell its user.
   };
-  // Judges an accepted connection, which comes from `peer`.
+  // Judges an accepted connection, whose peer has the address `peer`.
   Verdict Judge(const sockaddr_storage& peer, int connection);
 
  private:

@@ -11,7 +11,7 @@ namespace accel::rendezvous {
 namespace {
 
 constexpr size_t kScratchBytes = 64 << 10;
-// A reply buffer that is larger than this is freed after use.
+// Maximum size of a reply buffer that is kept after use. A larger one is freed.
 constexpr size_t kKeptReplyBytes = 16 << 10;
 // Maximum number of reads from one connection before the others have their turn.
 constexpr int kReadsPerTurn = 16;
@@ -98,7 +98,7 @@ void ServerLoop::Accept() {
       backlog_ = errno == EAGAIN ? Backlog::kEmpty : Backlog::kStalled;
       return;
     }
-    // A refused peer's socket is closed at the end of this block, without a byte sent or read.
+    // The socket of a refused peer is closed at the end of this block. No byte was sent or read.
     const PeerUsers::Verdict verdict = Judge(peer, socket.get());
     if (verdict == PeerUsers::Verdict::kForeign) {
       Count(&counters_->refused_peers);
@@ -164,14 +164,15 @@ bool ServerLoop::ReadOnce(Connection* connection) {
   }
   const absl::Status status = connection->session.Receive(
       absl::string_view(target->data(), static_cast<size_t>(count)), &reply_, &woken_);
-  // The answers go first, because this connection's own wait may be among those that are over.
+  // The answers are sent first, because the wait of this connection may be among those
+  // that are over.
   SendReply(connection);
   SendWakeUps();
   if (!status.ok()) {
     Fail(connection, status);
     return false;
   }
-  // A short read means that nothing is left. An event will report more bytes.
+  // A short read means that nothing is left. An event will report further bytes.
   if (static_cast<size_t>(count) == target->size() || connection->ending) return true;
   connection->readable = false;
   return false;
@@ -215,8 +216,8 @@ void ServerLoop::Flush(Connection* connection) {
   connection->sent = 0;
 }
 
-// Sends until everything is sent or the socket is full (only then does an event follow). Returns
-// the number of bytes sent. Dooms a connection that is broken.
+// Sends until everything is sent or the socket is full. Only a full socket causes a later event.
+// Returns the number of bytes sent. Dooms a connection that is broken.
 size_t ServerLoop::TrySend(Connection* connection, absl::string_view bytes) {
   size_t sent = 0;
   while (sent < bytes.size()) {
@@ -240,8 +241,8 @@ void ServerLoop::Fail(Connection* connection, const absl::Status& status) {
   Doom(connection);
 }
 
-// Marks the connection for destruction. Its descriptor remains open until no event of this turn can
-// refer to it any more.
+// Marks the connection for destruction. Its descriptor remains open until the end of the turn,
+// because other events of the turn may refer to it.
 void ServerLoop::Doom(Connection* connection) {
   if (std::exchange(connection->doomed, true)) return;
   state_.Disconnect(static_cast<ConnectionId>(connection->fd.get()));
@@ -258,8 +259,9 @@ void ServerLoop::ReadAgain() {
 void ServerLoop::Bury() {
   for (Connection* connection : doomed_) {
     const int fd = connection->fd.get();
-    // Closing is not enough, because a socket remains in the epoll set as long as any descriptor of
-    // it is open. A process that another thread is starting has a duplicate until its exec.
+    // Closing the descriptor is not enough, because a socket remains in the epoll set while any
+    // descriptor of it is open. If another thread is starting a process, that process has a
+    // duplicate until its exec.
     epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr);
     connections_[fd].reset();
     --num_connections_;

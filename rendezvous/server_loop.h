@@ -21,11 +21,11 @@
 
 namespace accel::rendezvous {
 
-// Not thread-safe: everything runs on the thread that calls Run(). A connection's
-// descriptor is its id.
+// Not thread-safe: everything runs on the thread that calls Run(). The id of a connection
+// is its descriptor.
 //
-// Sockets are watched edge-triggered, so that a request costs only epoll_wait, recv and send. A
-// client that does not read its answers is not read from until it does.
+// Sockets are watched edge-triggered, so a request costs only epoll_wait, recv and send. While a
+// client does not read its answers, nothing more is read from it.
 class ServerLoop {
  public:
   struct Options {
@@ -39,16 +39,16 @@ class ServerLoop {
 
   ServerLoop(Options options, ServerCounters* counters);
 
-  // Starts to watch the sockets. Returns an error of epoll, or OK.
+  // Starts to watch the sockets. Errors have the code of the errno of epoll.
   absl::Status Watch();
   // Serves until `wake` is readable. Watch() must have been called.
   void Run();
   // Runs one turn: waits until there is work, and performs a bounded part of it. Returns false if
-  // Run() must return.
+  // `wake` is readable, so Run() must return.
   bool RunOnce();
 
-  // Maximum number of connections accepted in one turn, so that a flood of them leaves time for
-  // those that are being served.
+  // Maximum number of connections that one turn accepts, so that a flood of new connections leaves
+  // time for the others.
   static constexpr int kAcceptsPerTurn = 64;
 
  private:
@@ -102,7 +102,7 @@ class ServerLoop {
   enum class Backlog {
     kEmpty,    // Empty. An event reports the next connection.
     kMore,     // This turn's share has been accepted.
-    kStalled,  // No descriptor or memory for the next connection. It is tried again after a pause.
+    kStalled,  // No descriptor or memory for the next connection. accept() is retried later.
   } backlog_ = Backlog::kEmpty;
 };
 

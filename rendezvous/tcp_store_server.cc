@@ -23,7 +23,8 @@
 namespace accel::rendezvous {
 namespace {
 
-// Enough, because the loop's call stack is shallow and its frames are small.
+// Size of the thread's stack. It is enough because the loop's call stack is shallow and its
+// frames are small.
 constexpr size_t kStackBytes = 128 << 10;
 constexpr size_t kMaxConnections = 65536;
 // Number of descriptors left for the rest of the process.

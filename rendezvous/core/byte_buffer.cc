@@ -11,10 +11,11 @@ namespace accel::rendezvous {
 namespace {
 
 constexpr size_t kLeastCapacity = 48;
-// Assign() keeps memory of up to this size, however small the new content is.
+// Assign() keeps memory of up to this size, regardless of the size of the new content.
 constexpr size_t kSmall = 1024;
-// From this size on, memory is mapped directly and returned to the system when freed. malloc would
-// keep such blocks after it has freed a few of them.
+// From this size on, memory is mapped directly and returned to the system when it is freed.
+// malloc() would keep such blocks after it has freed a few of them, because it then raises its
+// threshold for mapping.
 constexpr size_t kLeastMapped = 256 << 10;
 constexpr size_t kPage = 4096;
 
@@ -37,8 +38,8 @@ void Release(char* data, size_t capacity) {
   }
 }
 
-// Works like realloc(): on failure it returns null and `data` remains valid. The first
-// `used` bytes are kept.
+// Works like realloc(): on failure it returns null and `data` remains valid. Keeps the
+// first `used` bytes.
 char* Grow(char* data, size_t used, size_t before, size_t after) {
   if (after < kLeastMapped) return static_cast<char*>(std::realloc(data, after));
   if (before >= kLeastMapped) return OrNull(mremap(data, before, after, MREMAP_MAYMOVE));
@@ -91,7 +92,7 @@ bool ByteBuffer::Assign(absl::string_view bytes) {
 bool ByteBuffer::Reserve(size_t extra) {
   if (extra <= capacity_ - size_) return true;
   const size_t needed = size_ + extra;
-  // The generous size is tried first. Near the end of the budget, only the exact size may fit.
+  // The larger size is tried first. Near the end of the budget, only the exact size may fit.
   return SetCapacity(std::max({needed, capacity_ + capacity_ / 2, kLeastCapacity})) ||
          SetCapacity(needed);
 }

@@ -8,9 +8,9 @@
 
 namespace accel::rendezvous {
 
-// Not thread-safe. If bytes cannot be charged or allocated, the call returns false and the
-// content is unchanged. Large buffers grow without copying, and return their memory to the
-// system when freed.
+// Not thread-safe. If bytes cannot be charged or allocated, a call returns false and leaves the
+// content unchanged. Large buffers grow without copying, and return their memory to the system when
+// they are freed.
 class ByteBuffer {
  public:
   // `budget` must outlive the buffer.
@@ -27,8 +27,7 @@ class ByteBuffer {
   // Appends `bytes`, which must not lie in this buffer.
   [[nodiscard]] bool Append(absl::string_view bytes);
 
-  // Replaces the content. Returns memory to the system if it is far larger than the
-  // new content needs.
+  // Replaces the content. Also frees memory if the buffer is far larger than the new content needs.
   [[nodiscard]] bool Assign(absl::string_view bytes);
 
   // Makes room for `extra` bytes after the content, at tail(). Grows the memory by at least half,
@@ -38,6 +37,7 @@ class ByteBuffer {
   // Adds the `written` bytes at tail() to the content.
   void Extend(size_t written) { size_ += written; }
 
+  // Removes the first `count` bytes of the content. Keeps the memory.
   void RemovePrefix(size_t count);
   void Clear() { size_ = 0; }  // Keeps the memory.
   void Free();

@@ -12,7 +12,7 @@ class MemoryBudget {
   MemoryBudget(const MemoryBudget&) = delete;
   MemoryBudget& operator=(const MemoryBudget&) = delete;
 
-  // Returns false and charges nothing if the limit would be exceeded.
+  // Charges `bytes`. If that would exceed the limit, returns false and charges nothing.
   [[nodiscard]] bool TryCharge(size_t bytes) {
     if (bytes > limit_ - used_) return false;
     used_ += bytes;

@@ -1,5 +1,4 @@
-// Functions that encode replies into a buffer. Like ByteBuffer's, they return false
-// if there is no room.
+// Functions that encode replies into a buffer. They return false if there is no room.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +14,7 @@ template <typename T>
 }
 
 [[nodiscard]] inline bool AppendString(absl::string_view bytes, ByteBuffer* out) {
-  // Reserves all of it first, so that a reply that does not fit leaves nothing behind.
+  // Reserves the whole size first, so that a reply that does not fit leaves no part in the buffer.
   return out->Reserve(sizeof(uint64_t) + bytes.size()) &&
          AppendNumber<uint64_t>(bytes.size(), out) && out->Append(bytes);
 }

@@ -1,4 +1,4 @@
-// Encodes queries as a client does. For tests.
+// Encodes queries as a client does, for tests.
 #pragma once
 
 #include <cstdint>
@@ -26,13 +26,13 @@ inline std::string Ping(uint32_t nonce) { return Raw(QueryType::kPing) + Raw(non
 
 // The queries without an argument: kNumKeys, kCancelWait, kListKeys.
 inline std::string Query(QueryType type) { return Raw(type); }
-// kGet, kDeleteKey, kQueuePop, kQueueLen.
+// The queries with a key: kGet, kDeleteKey, kQueuePop, kQueueLen.
 inline std::string Query(QueryType type, absl::string_view key) { return Raw(type) + Encoded(key); }
-// kSet, kAppend, kQueuePush.
+// The queries with a key and a value: kSet, kAppend, kQueuePush.
 inline std::string Query(QueryType type, absl::string_view key, absl::string_view value) {
   return Query(type, key) + Encoded(value);
 }
-// kCheck, kWait, kMultiGet.
+// The queries with a list of keys: kCheck, kWait, kMultiGet.
 inline std::string KeysQuery(QueryType type, const std::vector<std::string>& keys) {
   std::string bytes = Raw(type) + Raw<uint64_t>(keys.size());
   for (const std::string& key : keys) bytes += Encoded(key);

@@ -10,9 +10,10 @@
 
 namespace accel::rendezvous {
 
-// Limits that are checked as soon as a length has been read, before any byte of that length is
-// buffered. Keys and lists have the limits of PyTorch's own server. Values may be larger than there
-// (8 MiB), because programs store pickled objects (docs/decisions/0005).
+// Limits on the sizes in a query. Each is checked as soon as a length has been read, before any
+// byte of that length is buffered. Keys and lists have the limits of PyTorch's own server. Values
+// may have 64 MiB instead of its 8 MiB, because programs store
+// pickled objects (docs/decisions/0005).
 struct WireLimits {
   size_t max_key_bytes = size_t{8} << 10;
   size_t max_value_bytes = size_t{64} << 20;
@@ -20,22 +21,22 @@ struct WireLimits {
   size_t max_request_bytes = size_t{160} << 20;
 };
 
-// Not thread-safe. Remembers how far it has parsed, so that each byte is read a bounded number of
-// times, regardless of how a query is split.
+// Not thread-safe. The parser remembers how far it has parsed. Each byte is therefore read a
+// bounded number of times, regardless of the pieces in which a query arrives.
 class RequestParser {
  public:
   // `limits` must outlive the parser.
   explicit RequestParser(const WireLimits* limits) : limits_(limits) {}
 
-  // Parses the query at the start of `bytes`. From call to call, `bytes` must start at the
-  // same query and may only grow, but may move in memory. Returns 0 if the query is
-  // incomplete. Otherwise decodes it into `request`, returns its length, and is ready for the
-  // next query. InvalidArgument: it is not the protocol, or exceeds a limit; the connection
-  // can no longer be used.
+  // Parses the query at the start of `bytes`. Returns 0 if the query is incomplete. The next call
+  // must then have the same bytes, with more bytes appended, possibly at another address. Otherwise
+  // decodes the query into `request`, returns its length, and is ready for the next query.
+  // InvalidArgument: the bytes are not the protocol, or exceed a limit. The connection can then no
+  // longer be used.
   absl::StatusOr<size_t> Parse(absl::string_view bytes, Request* request);
 
-  // Minimum size of `bytes` for the next Parse(). With fewer bytes the query is
-  // known to be incomplete.
+  // Returns the minimum size of `bytes` for the next Parse(). With fewer bytes, the query is known
+  // to be incomplete.
   size_t needed() const { return needed_; }
 
  private:
@@ -63,7 +64,7 @@ class RequestParser {
   size_t needed_ = 1;
   int64_t number_ = 0;
   uint64_t list_length_ = 0;
-  uint64_t list_left_ = 0;  // Strings that are left, so two for each pair.
+  uint64_t list_left_ = 0;  // Number of strings left: two for each pair.
   Span list_;
   Span strings_at_[3];
   uint64_t refused_ = 0;  // The length or count that exceeded a limit.

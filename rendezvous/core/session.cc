@@ -49,7 +49,8 @@ absl::StatusOr<size_t> Session::ProcessWhole(absl::string_view bytes, ByteBuffer
                                              std::vector<ConnectionId>* woken) {
   size_t done = 0;
   while (done < bytes.size()) {
-    // Before validation, a client can make the session hold at most five bytes.
+    // Before the validation, only a query of type kValidate is parsed. It has five bytes, so a
+    // client that is not validated cannot make the session keep more.
     if (!validated_ && bytes[done] != static_cast<char>(QueryType::kValidate)) {
       return absl::InvalidArgumentError("the first query is not a validation");
     }

@@ -1,5 +1,5 @@
-// The server's side of one client connection: splits the received bytes into
-// requests and answers them.
+// The server's side of one client connection. It splits the received bytes into requests
+// and answers them.
 #pragma once
 
 #include <cstddef>
@@ -22,14 +22,15 @@ class Session {
   Session(ConnectionId id, const WireLimits* limits, MemoryBudget* budget, StoreState* state)
       : id_(id), budget_(budget), state_(state), parser_(limits), partial_(budget) {}
 
-  // Returns where to store the next received bytes: `scratch`, or, after an incomplete request, the
-  // session's own memory. That memory grows only in proportion to the bytes received.
-  // ResourceExhausted: the store is full.
+  // Returns where the caller must store the next received bytes. This is `scratch`, or the
+  // session's own memory if a request is incomplete. That memory grows only in proportion to the
+  // bytes received. ResourceExhausted: the store is full.
   absl::StatusOr<absl::Span<char>> ReadTarget(absl::Span<char> scratch);
 
   // Takes `bytes`, which must be at the start of the last ReadTarget(), and performs all complete
-  // requests. `reply` and `woken` are those of StoreState::Apply(), whose errors are returned too.
-  // InvalidArgument: it is not the protocol. After an error, Receive() must not be called again.
+  // requests. `reply` and `woken` are those of StoreState::Apply(). After an error, Receive() must
+  // not be called again. InvalidArgument: the bytes are not the protocol. ResourceExhausted: the
+  // store is full. Other errors are those of StoreState::Apply().
   absl::Status Receive(absl::string_view bytes, ByteBuffer* reply,
                        std::vector<ConnectionId>* woken);
 

@@ -10,13 +10,14 @@
 
 namespace accel::rendezvous {
 
-// A key that has a value, is a queue, or is waited for. Several of these may be true.
+// A key that has a value, is a queue, or is waited for. Several of these can be true at
+// the same time.
 struct StoreEntry {
   using Queue = std::deque<ByteBuffer>;
 
   explicit StoreEntry(MemoryBudget* budget) : value(budget) {}
 
-  // The condition that a wait for the key waits for.
+  // Returns true if the key exists for clients that wait for it.
   bool ready() const { return has_value || queue != nullptr; }
   bool unused() const { return !ready() && waits.empty(); }
 

@@ -1,14 +1,15 @@
 // The contents of a TCPStore, and how clients that wait for keys are woken.
 //
-// The problem: ranks meet by waiting for keys that other ranks set. With a thousand ranks, a
-// barrier is a thousand waits for one key, and one `set`. The obvious approach keeps a list of
-// waiting clients and, after each change, checks for each of them whether all of its keys exist.
-// That is quadratic, because each rank that arrives causes a check of all ranks that already wait.
+// The problem: ranks meet by waiting for keys that other ranks set. In a barrier of a thousand
+// ranks, each rank does an `add` to a counter. Then it waits for a key, which the last rank sets.
+// The obvious approach keeps a list of waiting clients. After each change it checks the keys of all
+// of them. Each of the thousand `add`s is a change and causes a check of all ranks that already
+// wait. The cost is quadratic in the number of ranks.
 //
 // The approach: a wait is linked to exactly the keys that are missing. It has one node for each of
-// them, and each node is in the list of its key's entry. When a key becomes ready, its nodes are
-// unlinked and their waits count down. A wait that reaches zero is over. Setting a key therefore
-// costs only the waits for that key, and cancelling a wait costs only its own keys.
+// these keys, and the entry of the key has a list of its nodes. When a key becomes ready, its nodes
+// are unlinked and the waits of these nodes count down. A wait that reaches zero is over. Setting a
+// key therefore costs only the waits for that key, and cancelling a wait only its keys.
 //
 // clang-format off
 //   entries_                                   waits_
@@ -27,18 +28,17 @@
 //
 // Details that follow from PyTorch's protocol, which this store answers like PyTorch's own server,
 // with a few differences (docs/decisions/0005):
-// - A connection has at most one wait. A new one replaces it.
+// - A connection has at most one wait. A new wait replaces it.
 // - There is no clock. The client measures its timeout and then sends kCancelWait, which may cross
-//   the wake-up on the way. It is therefore answered even if nothing waits.
+//   the wake-up on the way. kCancelWait is therefore answered even if the client has no wait.
 // - A queue with elements is a ready key. A push ends the wait of one client only, because only one
-//   can pop the element. Clients that still wait for other keys only count down.
-// - A missing key and an empty value are equal to `compare_set`.
+//   client can pop the element. Earlier waits that also need other keys count down.
+// - `compare_set` does not distinguish a missing key from an empty value.
 //
-// Memory is charged to a budget before it is allocated (invariant 8), with an estimate of what the
-// containers need on top. Otherwise many tiny keys would exceed the limit unnoticed. A request that
-// does not fit fails, and the connection that sent it is closed. Entries exist only while they have
-// a value, a queue or a waiting client. They are in a node_hash_map and the nodes in a vector that
-// is never resized, because both are linked by address.
+// Memory is charged to a budget before it is allocated (invariant 8), with an estimate of the
+// containers' own memory. Otherwise many tiny keys would exceed the limit unnoticed. A request that
+// does not fit fails, and its connection is closed. An entry exists only while it has a value, a
+// queue or a waiting client. Entries and nodes are linked by address, so they never move.
 
 #include "rendezvous/core/store_state.h"
 
@@ -56,8 +56,8 @@
 namespace accel::rendezvous {
 namespace {
 
-// Estimated memory for hash table slots, nodes and malloc's own data. Charged in addition to the
-// bytes of keys and values.
+// Estimated memory for slots of hash tables, nodes and malloc's own data. It is charged in addition
+// to the bytes of keys and values.
 constexpr size_t kEntryOverhead = 192;
 constexpr size_t kQueueOverhead = 640;
 constexpr size_t kQueueElementOverhead = 48;
@@ -85,7 +85,7 @@ absl::Status StoreState::Apply(ConnectionId connection, const Request& request, 
     case QueryType::kCheck:
       return byte(AllReady(request.list) ? CheckResponse::kReady : CheckResponse::kNotReady);
     case QueryType::kWait:
-      CancelWait(connection);  // A connection has at most one wait, so a new one replaces it.
+      CancelWait(connection);  // A connection has at most one wait.
       if (AllReady(request.list)) return byte(WaitResponse::kStopWaiting);
       return BeginWait(connection, request.list);
     case QueryType::kCancelWait:
@@ -154,8 +154,8 @@ absl::Status StoreState::CompareSet(const Request& request, ByteBuffer* reply,
                                     std::vector<ConnectionId>* woken) {
   const auto it = entries_.find(request.key);
   if (it == entries_.end() || !it->second.has_value) {
-    // A missing key counts as empty. If another value was expected, the protocol answers with that
-    // expected value, although it is not stored.
+    // A missing key counts as an empty value. If the client expected another value, the protocol
+    // answers with the expected value, although that value is not stored.
     if (!request.value.empty()) return OkUnlessFull(AppendString(request.value, reply));
     ACCEL_RETURN_IF_ERROR(Set(request.key, request.desired, woken));
     return OkUnlessFull(AppendString(request.desired, reply));
@@ -314,8 +314,8 @@ void StoreState::WakeOne(StoreEntry* entry, std::vector<ConnectionId>* woken) {
   }
 }
 
-// Called when the entry's key is ready. Removes the first wait from the entry's list and returns
-// true if it was waiting for this key only, and so is over.
+// Removes the first wait from the list of the entry, whose key is ready. Returns true if the wait
+// needed no other key and is therefore over.
 bool StoreState::Satisfy(StoreEntry* entry, std::vector<ConnectionId>* woken) {
   WaitNode* node = entry->waits.first();
   Wait* wait = node->wait;

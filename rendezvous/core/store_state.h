@@ -19,25 +19,26 @@
 
 namespace accel::rendezvous {
 
-// Not thread-safe. Answers as PyTorch 2.11's own server does. Timeouts are the client's, which
-// cancels its wait. Two answers differ (docs/decisions/0005), because that server misleads waiting
-// clients: a compare_set that stores nothing wakes no client, and a wait for several keys counts
-// queue elements that were pushed before it began.
+// Not thread-safe. The state answers as PyTorch 2.11's own server does, except for two answers, in
+// which that server misleads waiting clients (docs/decisions/0005). A compare_set that stores
+// nothing wakes no client. A wait for several keys counts queue elements that were pushed before it
+// began. There are no timeouts here, because a client measures its own and cancels its wait.
 class StoreState {
  public:
-  // `budget` must outlive the state. Only the state may charge it for keys and waits. The
-  // destructor does not release those charges.
+  // Makes an empty state. `budget` must outlive it. Only the state may charge the budget for keys
+  // and waits. The destructor does not release those charges.
   explicit StoreState(MemoryBudget* budget) : budget_(budget) {}
   StoreState(const StoreState&) = delete;
   StoreState& operator=(const StoreState&) = delete;
 
-  // Performs one request of a connection: any type except kValidate and kPing, which concern no
+  // Performs one request of a connection, of any type except kValidate and kPing, which concern no
   // key. Appends the answer to `reply`, unless the request has none or is a wait that is not over
-  // yet. Appends to `woken` the connections whose wait is over, which may include this one. The
+  // yet. Appends to `woken` the connections whose wait is over, which may include `connection`. The
   // caller must send WaitResponse::kStopWaiting to each of them, even if this call fails.
   //
-  // After an error `reply` may end with an incomplete answer, and the connection must be closed.
-  // ResourceExhausted: the store is full. InvalidArgument: an add to a value that is not a number.
+  // After an error, `reply` may end with an incomplete answer, and the connection must be closed.
+  // ResourceExhausted: the store is full. InvalidArgument: the request adds to a value that is
+  // not a number.
   absl::Status Apply(ConnectionId connection, const Request& request, ByteBuffer* reply,
                      std::vector<ConnectionId>* woken);
 

@@ -1,5 +1,5 @@
-// Connections that wait for keys. Waits are linked both by key and by connection, so that waking
-// and cancelling cost only as much as the affected waits.
+// The waits of connections for keys. Waits are linked both by key and by connection, so waking and
+// cancelling cost only as much as the affected waits.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ struct Wait;
 // One key that one connection waits for.
 struct WaitNode {
   Wait* wait = nullptr;
-  // The entry whose list contains this node. Null once that key was ready.
+  // The entry whose list contains this node. Null once the key of the entry has been ready.
   StoreEntry* entry = nullptr;
   WaitNode* previous = nullptr;
   WaitNode* next = nullptr;
