@@ -20,8 +20,8 @@ struct CoordinatorFlags {
 };
 
 // Parses the command line into *flags and returns nullopt. If the command line asks for help or the
-// version, or is invalid, prints the text or the error and returns the exit code: 0, or 2 for an
-// invalid command line.
+// version, prints the text and returns the exit code 0. If it is invalid, prints the error and
+// returns the exit code 2.
 std::optional<int> ParseFlags(int argc, char** argv, CoordinatorFlags* flags);
 
 }  // namespace accel::coordinator

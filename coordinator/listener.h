@@ -17,7 +17,7 @@ struct Listener {
 
 // Listens on every address of `address.host` that this machine has. Port 0 picks a free port.
 // Another program cannot share the port. UNAVAILABLE: the host is unknown, this machine has none of
-// its addresses, or the kernel refuses one of them, for example because the port is in use.
+// its addresses, or listening on an address fails, for example because the port is in use.
 absl::StatusOr<Listener> ListenOn(const common::HostPort& address);
 
 }  // namespace accel::coordinator

@@ -1,8 +1,8 @@
 // The readings of output that are in progress. The hub knows the pipe to which each relay belongs,
 // and the readers for which each node must relay.
 //
-// A reader outlives the relays that serve it. If a relay breaks, because an agent or its connection
-// went away, the reader is listed again under a new id and resumes where the client has read to. A
+// A reader outlives the relays that serve it. A relay breaks if an agent or its connection goes
+// away. The reader is then listed again under a new id, and resumes where the client has read to. A
 // reader ends early in two cases: its node is lost and it does not follow a live generation, or its
 // relays break too often.
 #pragma once

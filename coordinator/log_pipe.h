@@ -1,7 +1,7 @@
 // The connection between the agents that relay the output of a job's ranks and the client that
-// reads it. A relay may send its next chunk only when the client has taken the last one, so a slow
-// client costs the memory of one chunk for each rank. A slow client delays only the relays. It does
-// not delay the workers, because they write to files.
+// reads it. A relay may send its next chunk only when the client has taken the last one. A slow
+// client therefore costs the memory of one chunk for each rank. It delays only the relays, not the
+// workers, because workers write to files.
 //
 // The pipe knows how far each rank has been read. A relay that breaks is replaced by another relay,
 // under a new id, that resumes exactly at that offset.

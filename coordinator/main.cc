@@ -34,9 +34,9 @@ int main(int argc, char** argv) {
   if (!flags.backup.empty()) return PrintAnswer(BackUpStore(flags));
   accel::common::TakeGrpcLog();
   accel::common::RaiseDescriptorLimit();
-  // Debian's Abseil looks for deadlocks whenever a mutex is locked, in a table of all mutexes,
-  // which are hundreds of thousands with 10,000 connections. Tests, which do not call main(), still
-  // look.
+  // Debian's Abseil looks for deadlocks whenever a mutex is locked, in a table of all mutexes. With
+  // 10,000 connections these are hundreds of thousands. Tests do not call main(), so
+  // they still look.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   // A write beyond the size limit of files is reported by the store like a full disk. The signal
   // must not end the process.

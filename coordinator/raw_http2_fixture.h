@@ -142,8 +142,8 @@ class RawHttp2Test : protected Cluster, public ServiceTest {
                         Frame(kData, kEndStream, stream, std::string(5, '\0')));
   }
 
-  // Returns false if the connection has been closed. Does not wait in a write alone, because the
-  // kernel tells a blocked writer of the end only when it sends again, which may take a minute.
+  // Returns false if the connection has been closed. Polls for reading too, because a blocked write
+  // would detect the end only when the kernel sends again, which may take a minute.
   bool Send(const std::string& bytes) {
     while (SSL_write(tls_stream_.get(), bytes.data(), static_cast<int>(bytes.size())) <= 0) {
       const int error = SSL_get_error(tls_stream_.get(), 0);

@@ -15,8 +15,8 @@ struct RotateFlags {
 };
 
 // Parses the command line, whose second word is "rotate-ca", into *flags and returns nullopt. If
-// the command line asks for help or the version, or is invalid, prints the text or the error and
-// returns the exit code: 0, or 2 for an invalid command line.
+// the command line asks for help or the version, prints the text and returns the exit code 0. If it
+// is invalid, prints the error and returns the exit code 2.
 std::optional<int> ParseRotateFlags(int argc, char** argv, RotateFlags* flags);
 
 }  // namespace accel::coordinator

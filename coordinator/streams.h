@@ -1,6 +1,6 @@
-// The streaming calls of the gRPC service. Each call connects gRPC's callbacks and those of the
-// coordinator through a LatestBox or a LogPipe, with one operation at a time and without a thread.
-// It deletes itself when gRPC is done with it. The coordinator and the log must outlive the calls.
+// The streaming calls of the gRPC service. Each call connects gRPC's callbacks with those of the
+// coordinator through a LatestBox or a LogPipe. It has one operation at a time and no thread, and
+// deletes itself when gRPC is done with it. The coordinator and the log must outlive the calls.
 #pragma once
 
 #include <grpcpp/support/byte_buffer.h>

@@ -30,7 +30,7 @@ class Watchers {
   // was dropped within one commit. They get the end from `ended`.
   void Erase(const common::JobId& job);
 
-  // These serve the events. Watch() and List() answer through the callback of the event.
+  // Serve the events of the inbox. Watch() and List() answer through the callback of the event.
   void Watch(WatchEvent watch);
   void Unwatch(WatchId watch);
   void List(ListJobsEvent list) const;

@@ -37,8 +37,8 @@ struct AccessRule {
   Method method;
   absl::string_view name;     // The full name of the method's descriptor.
   std::optional<Role> users;  // The least role of a user. nullopt if no user may call it.
-  bool nodes;                 // Nodes may call it.
-  bool owner;                 // The owner, over the Unix socket, may call it.
+  bool nodes;                 // True if nodes may call it.
+  bool owner;                 // True if the owner, over the Unix socket, may call it.
   // Maximum number of calls in progress of one user or node (coordinator/access/call_limits.h).
   int at_once;
 };

@@ -16,7 +16,7 @@ struct AuditEntry {
   std::string peer;          // The address as gRPC writes it: "ipv4:10.0.0.1:4711", or "unix:".
   absl::string_view action;  // What: "submit", "cancel", "drain", "enrol", "revoke", "refuse" ...
   std::string object;        // The job, node, user or method.
-  std::string result;        // "ok", or why not.
+  std::string result;        // "ok", or the error.
 };
 
 // Maximum size in a line of a text from outside. A longer text is cut.

@@ -1,6 +1,6 @@
-// The caller of a method, as the coordinator has identified it: from a certificate and the table of
-// credentials, or from the kernel for a Unix socket. Handlers pass the caller on, and the
-// coordinator's loop compares it with the owner of a job.
+// The caller of a method, as the coordinator has identified it. A caller over TCP is identified by
+// a certificate and the table of credentials, and a caller over a Unix socket by the kernel.
+// Handlers pass the caller on, and the coordinator's loop compares it with the owner of a job.
 #pragma once
 
 #include <string>

@@ -14,7 +14,7 @@ namespace accel::coordinator {
 bool Owns(const Caller& caller, const std::string& owner);
 
 // Returns the job as callers see it who do not own it. It lacks fields that may contain secrets:
-// the command with its required paths and upload, the environment, the submit id, and the last
+// the command, the required paths, the upload, the environment, the submit id, and the last
 // lines of output.
 v1::Job ForOthers(const v1::Job& job);
 

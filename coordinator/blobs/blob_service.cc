@@ -69,7 +69,7 @@ grpc::ServerUnaryReactor* BlobService::Has(grpc::CallbackServerContext* context,
   queue_.Post([this, call, request, answer, peer = context->peer(), admitted = *admission] {
     const auto missing = store_.Missing(admitted.caller.name, request->manifest(), absl::Now());
     --manifests_;
-    // With something missing, a second call follows, which is noted.
+    // Notes the upload only once it is complete. While blobs are missing, another call will follow.
     if (!missing.ok() || missing->empty()) {
       const std::string tree = absl::BytesToHexString(security::Sha256(request->manifest()));
       slot_.entrance().Note(admitted.caller, peer, "upload", tree, missing.status());

@@ -21,7 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int64_t kMinFreeBytes = int64_t{1} << 30;
-constexpr int64_t kMinFreeShare = 20;  // One part in this many.
+constexpr int64_t kMinFreeShare = 20;  // 1/20 of the disk remains free.
 constexpr absl::string_view kTidies = "uploads that no job names are removed after a week";
 
 std::string HexSha256(absl::string_view bytes) {
@@ -234,8 +234,8 @@ void BlobStore::Tidy(User* user, const std::set<std::string>& needed, absl::Time
     const bool is_needed = needed.contains(tree.sha256);
     if (is_needed) user->trees.Touch(tree.sha256, now);
     const absl::StatusOr<upload::Tree> entries = ReadEntries(*user, tree.sha256);
-    // A tree that cannot be read now may be readable later, so only a tree that was read and is
-    // damaged is removed for that reason. A tree that a job names is never removed.
+    // A tree that cannot be read now may be readable later, so it is not removed as damaged. A tree
+    // that a job names is never removed.
     const bool is_damaged = absl::IsDataLoss(entries.status());
     if (!is_needed && (is_damaged || tree.used < oldest)) {
       user->trees.Remove(tree.sha256);

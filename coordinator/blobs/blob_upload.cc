@@ -108,7 +108,7 @@ absl::Status BlobUpload::KeepAll() {
 absl::Status BlobUpload::Keep(const std::vector<std::unique_ptr<upload::BlobWriter>>& blobs,
                               upload::Durability durability) {
   // Blobs that already exist, or occur twice, are counted only once.
-  std::map<std::string, int64_t> added;  // Sizes by hash.
+  std::map<std::string, int64_t> added;  // The sizes of new blobs, by hash.
   for (const auto& blob : blobs) {
     const bool is_new = !user_.files.Has(blob->sha256(), blob->size()) &&
                         added.try_emplace(blob->sha256(), blob->size()).second;

@@ -6,8 +6,8 @@
 
 namespace accel::coordinator {
 
-// Returns true for the owner of the job, an administrator, and a node with a part of the job's
-// current generation if the job has not ended.
+// Returns true if the caller owns the job or is an administrator. Also returns true for a node with
+// a part of the current generation, if the job has not ended.
 bool MayReadUpload(const Caller& caller, const v1::Job& job);
 
 }  // namespace accel::coordinator

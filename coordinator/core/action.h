@@ -14,7 +14,7 @@
 
 namespace accel::coordinator {
 
-// PENDING to STARTING.
+// Starts a generation. The phase of the job changes from PENDING to STARTING.
 struct StartGeneration {
   common::JobId job;
   std::vector<v1::Placement> placements;  // Indexed by machine rank.
@@ -26,13 +26,13 @@ struct StartGeneration {
   std::string reason;
 };
 
-// STARTING to RUNNING.
+// Notes that all ranks have started. The phase changes from STARTING to RUNNING.
 struct MarkRunning {
   common::JobId job;
   std::string reason;
 };
 
-// STARTING or RUNNING to STOPPING.
+// Stops the generation. The phase changes from STARTING or RUNNING to STOPPING.
 struct StopGeneration {
   common::JobId job;
   v1::AfterStop next = v1::AFTER_STOP_UNSPECIFIED;
@@ -49,7 +49,7 @@ struct StopGeneration {
   std::string reason;
 };
 
-// The job remains STOPPING, with another cause, because an earlier failure is now known.
+// Replaces the cause of a job that is STOPPING, because an earlier failure is now known.
 struct ReplaceCause {
   common::JobId job;
   v1::FailureCause cause;
@@ -60,7 +60,8 @@ struct ReplaceCause {
   std::string reason;
 };
 
-// The job remains STOPPING, with another outcome or a shorter grace, because a cancel has arrived.
+// Changes the outcome or shortens the grace of a job that is STOPPING, because a
+// cancel has arrived.
 struct ChangeStop {
   common::JobId job;
   v1::AfterStop next = v1::AFTER_STOP_UNSPECIFIED;
@@ -68,14 +69,15 @@ struct ChangeStop {
   std::string reason;
 };
 
-// The generation has ended, so its cause is final and is counted against a budget. The job remains
-// STOPPING until EndGeneration, which follows immediately.
+// Counts the cause against a budget, because the generation has ended and its cause is final. The
+// job remains STOPPING until EndGeneration, which follows immediately.
 struct SpendBudget {
   common::JobId job;
   std::string reason;
 };
 
-// STOPPING to the phase that Job.next names, because no process of the generation is left.
+// Ends the generation, because none of its processes is left. The phase changes from STOPPING to
+// the one that Job.next names.
 struct EndGeneration {
   common::JobId job;
   v1::JobPhase to = v1::JOB_PHASE_UNSPECIFIED;
@@ -89,13 +91,14 @@ struct EndGeneration {
   std::string reason;
 };
 
-// RESTARTING to PENDING.
+// Puts the job back into the queue. The phase changes from RESTARTING to PENDING.
 struct Requeue {
   common::JobId job;
   std::string reason;
 };
 
-// PENDING or RESTARTING to a final phase. The job holds no nodes, so nothing must be stopped first.
+// Ends a job that holds no nodes, so nothing must be stopped first. The phase changes from PENDING
+// to FAILED or CANCELLED, or from RESTARTING to CANCELLED.
 struct EndUnplaced {
   common::JobId job;
   v1::JobPhase to = v1::JOB_PHASE_UNSPECIFIED;
@@ -104,7 +107,7 @@ struct EndUnplaced {
   std::string reason;
 };
 
-// The job keeps its phase, and only its reason changes.
+// Changes only the reason of the job, which keeps its phase.
 struct Explain {
   common::JobId job;
   std::string reason;

@@ -56,7 +56,7 @@ struct Limits {
   int64_t max_ended_bytes = int64_t{256} << 20;  // Maximum memory of ClusterState::ended.
   int max_nodes = 10'000;
   int generations_per_node = 64;  // Maximum number of concurrent generations on a node.
-  int max_replans = 100;          // For one job.
+  int max_replans = 100;          // Maximum number of replans of one job.
   // Maximum number of starts of one job in a row that may fail because of a node. Each further
   // failed start spends a restart, because the fault may be the job's own (docs/decisions/0024).
   int max_start_failures = 10;
@@ -122,9 +122,9 @@ struct JobEntry {
   absl::Time end_by = absl::InfiniteFuture();    // When the job's time limit runs out.
   absl::Time started;                            // When its current generation was placed.
   FailureHistory history;
-  // While STOPPING because of a failure: the time of the failure, the budget that it spends at the
-  // end of the stop, and whether a cancel has arrived since. After such a cancel, another cause no
-  // longer changes the outcome.
+  // The failure, while STOPPING because of one: its time, and the budget that it spends at the end
+  // of the stop. `cancelled_since` says that a cancel has arrived since the failure. Another cause
+  // then no longer changes the outcome.
   TimeRange failed;
   Spends spends = Spends::kNothing;
   bool cancelled_since = false;
@@ -187,8 +187,8 @@ struct ClusterState {
   uint64_t revision = 0;
   JobIdIssuer ids;
   std::map<common::NodeId, NodeEntry> nodes;
-  // True if a node with a GPU has been connected to this coordinator, or is among the stored nodes,
-  // even if that node is no longer connected (docs/decisions/0023).
+  // True if a node with a GPU has been connected to this coordinator, or is among the stored nodes.
+  // That node need not be connected now (docs/decisions/0023).
   bool gpus_seen = false;
   absl::flat_hash_map<std::string, common::NodeId> node_names;  // The last node with each name.
   std::map<common::JobId, JobEntry> jobs;                       // Oldest first: ids sort by age.

@@ -9,8 +9,8 @@
 namespace accel::coordinator {
 namespace {
 
-// In a cluster of fixed size (`accel launch`) no other node will connect, and the user waits at
-// the terminal for the result.
+// Returns false in a cluster of fixed size (`accel launch`). No other node will connect to it, and
+// the user waits at the terminal for the result.
 bool OtherNodesMayCome(const Limits& limits) { return limits.fixed_nodes == 0; }
 
 bool MaySpendMembership(const Limits& limits, const JobEntry& entry, absl::Time now) {

@@ -49,8 +49,8 @@ std::optional<FoundFailure> FirstFailure(const JobEntry& entry, const std::vecto
 //
 // * A failure that was certainly earlier. A rank that the stop itself has ended is never one,
 //   because the stop came after the cause.
-// * A lost node that has not reported since the cause, if the cause is the exit of a rank on
-//   another node and not an out-of-memory kill. A live node reports at least once per Heartbeat()
+// * A lost node that has not reported since the cause. The cause must be the exit of a rank on
+//   another node, and not an out-of-memory kill. A live node reports at least once per Heartbeat()
 //   (cluster_state.h), so the rank most likely failed because its peer had gone.
 //
 // Of several such failures, chooses one as FirstFailure() does.

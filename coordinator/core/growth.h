@@ -1,4 +1,4 @@
-// Lets elastic jobs grow: a job that runs on fewer nodes than it asks for is started again on more
+// Lets elastic jobs grow. A job that runs on fewer nodes than it asks for is started again on more
 // nodes, once there is room (docs/decisions/0039).
 //
 // Shrinking does not wait, because the ranks that a lost node leaves behind can do nothing. Growing

@@ -1,6 +1,6 @@
 // Decides which agent may have the id and name of a node. Both are unique in a cluster, but agents
-// may send duplicates: a state directory is copied with a machine image (docs/decisions/0026), or
-// an operator gives one name to two nodes.
+// may send duplicates. A state directory may be copied with a machine image (docs/decisions/0026),
+// and an operator may give one name to two nodes.
 #pragma once
 
 #include "absl/status/status.h"

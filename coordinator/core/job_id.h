@@ -2,10 +2,10 @@
 //
 // An id has eight characters of Crockford's base 32 in lower case (no i, l, o, u), for example
 // `a0x2k9fq`. It is the time of the submit in units of 1/1024 s since 2025, so ids sort by age. A
-// coordinator that has lost its store therefore does not issue an id twice. There is one exception:
-// above 1024 submits a second, ids run ahead of the clock, and the coordinator may restart before
-// the clock has caught up. The first character is a letter, so that no tool takes an id for a
-// number. From the year 2048 on, ids have nine characters.
+// coordinator that has lost its store therefore does not issue an id twice. There is one exception.
+// At more than 1024 submits a second, ids run ahead of the clock, and the coordinator may restart
+// before the clock has caught up. The first character is a letter, so that no tool takes an id for
+// a number. From the year 2048 on, ids have nine characters.
 #pragma once
 
 #include <cstdint>

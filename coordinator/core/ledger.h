@@ -38,8 +38,8 @@ class Ledger {
   // waiting job quotes it.
   const std::vector<std::string>& refusals() const { return refusals_; }
 
-  // Returns when the offers change without an event from outside: a node that is excluded may take
-  // work again, or a connected node counts as silent.
+  // Returns when the offers change without an event from outside. At that time, a node that is
+  // excluded may take work again, or a connected node counts as silent.
   absl::Time changes_at() const { return changes_at_; }
 
   // Subtracts the resources that a generation with these parts takes.

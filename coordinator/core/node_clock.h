@@ -2,11 +2,11 @@
 // bounds, the times of exits on different nodes can be compared (docs/decisions/0044).
 //
 // The offset is the coordinator's clock minus the node's. Each message bounds it, because nothing
-// arrives before it is sent. A report that the node made at M (its clock) and that arrived at A
-// (our clock) shows that the offset is at most A - M. A desired state that was sent at S (our
-// clock) and arrived at R (the node's clock) shows that the offset is at least S - R. Only the
-// tightest bounds count, which the fastest messages give. A message that was late, because a link
-// was slow or a process was stopped, therefore does no harm.
+// arrives before it is sent. A report has the time M at which the node made it, and arrives at the
+// coordinator's time A. The offset is then at most A - M. A desired state is sent at the
+// coordinator's time S and arrives at the node's time R. The offset is then at least S - R. Only
+// the tightest bounds count, which the fastest messages give. A message that was late, because a
+// link was slow or a process was stopped, therefore does no harm.
 //
 // clang-format off
 //   coordinator  ----S-------------------A---->     S - R  <=  offset  <=  A - M
@@ -37,8 +37,8 @@ class NodeClock {
   // Notes a report. Times in it that contradict each other are ignored.
   void Heard(const v1::NodeObserved& report, absl::Time arrived);
 
-  // Returns true if the node must get its desired state again, even an unchanged one, because a
-  // minute has passed since the last one and its bound has become loose.
+  // Returns true if the node must get its desired state again, even if it is unchanged. This is so
+  // once a minute, because the bound of the last one becomes loose.
   bool NeedsAnswer(absl::Time now) const;
 
   // Converts the time `shown` of the node's clock to a range of the coordinator's clock, as known

@@ -17,7 +17,7 @@
 namespace accel::coordinator {
 
 // The record of one node. A node is also excluded if the last three failures of a job with several
-// nodes began on it, because the other nodes ran the same program.
+// nodes began on it. The other nodes ran the same program without failing first.
 struct NodeHealth {
   int failed_starts = 0;      // Failed starts in a row.
   common::JobId newest_job;   // The job of the newest failed start.

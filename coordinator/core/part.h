@@ -42,9 +42,9 @@ bool HasProcesses(const Part& part);
 // Returns true if the node reports that the spare store socket of the plan no longer existed.
 bool IsSocketGone(const Part& part);
 
-// Returns true if the node could not start the part for a reason of its own: no shim, no process,
-// no descriptors, no room on the disk. A program or script that the node lacks (127, 126) is the
-// job's own failure (docs/decisions/0024).
+// Returns true if the node could not start the part for a reason of its own: it has no shim,
+// process, descriptors or room on the disk. A program or script that the node lacks (127, 126) is
+// the job's own failure (docs/decisions/0024).
 bool NodeCouldNotStart(const Part& part);
 
 // Returns the workers of the part that have exited, sorted by rank. Leaves out ranks that the node

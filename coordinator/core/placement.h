@@ -9,7 +9,7 @@
 // 2. On GPUs, each local rank has its own GPU, which belongs to no other job. CPU jobs hold nothing
 //    exclusively (docs/decisions/0011).
 // 3. In a world of several processes, machine rank 0 has a spare store socket, which the job uses
-//    up. A node without one can have any other machine rank.
+//    up. A node without a spare socket can have any other machine rank.
 // 4. An elastic job gets as many nodes as there is room on, up to the number that it asks for.
 // 5. Nodes that recently could not start this job are taken last (docs/decisions/0024).
 // 6. Among the other nodes, a GPU job prefers the first in the ledger's order, so that it fills one

@@ -2,8 +2,8 @@
 //
 // The problem: a coordinator may be killed between any two commits, and be absent for a second or
 // for a week. Meanwhile jobs run, ranks exit, and nodes are rebooted. The next coordinator must do
-// what the first would have done. It must not forget a cancel, shorten a grace, run a job past its
-// time limit, or hand out a store socket that a running job uses.
+// what the first would have done. It must not forget a cancel, shorten a grace or run a job past
+// its time limit. It must not hand out a store socket that a running job uses.
 //
 // The approach: everything that the planner decides by is either stored, or reported by the nodes
 // again. No fact is guessed. Recover() is pure, so a test compares its result with the state that

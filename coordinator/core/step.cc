@@ -17,8 +17,8 @@
 //    8. the start deadline is over (STARTING)          restart, or fail if the budget is spent
 // clang-format on
 //
-// * Success (2) comes before everything that ends a job, because a job whose work is done must not
-//   be reported as cancelled or out of time.
+// * Success (2) comes before all other ends of a job. A job whose work is done must not be reported
+//   as cancelled or out of time.
 // * A vanished socket (3) is no failure of the job. It comes before a failure (4), because the part
 //   that could not start for that reason would otherwise count as failed.
 // * A failure (4) comes before a cancel (5), so that the cause is recorded. The cancel then applies
@@ -122,8 +122,8 @@ class JobView {
     return starting ? Starting() : std::nullopt;
   }
 
-  // Returns the time at which a step may follow without an event: at the start deadline, at the
-  // time limit, or when a node that still has processes counts as silent.
+  // Returns the time at which a step may follow without an event. This is the start deadline, the
+  // time limit, or the time from which a node that still has processes counts as silent.
   absl::Time WakeAt() const {
     absl::Time wake_at = entry_.start_by;
     if (job_.phase() != v1::STOPPING) wake_at = std::min(wake_at, entry_.end_by);

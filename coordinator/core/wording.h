@@ -23,8 +23,8 @@ std::string DescribeWorld(const v1::GenerationRecord& generation);
 // Returns, for example, "Rank 1 on node a exited with code 3".
 std::string DescribeFailureFirst(const v1::FailureCause& cause);
 
-// Returns, for example, "Rank 1 on node a exited with code 3; restart 2 of 5 after a pause of 1s."
-// The job's counts must already include this failure.
+// Returns, for example, "Rank 1 on node a exited with code 3; restart 2 of 5 after a pause of 1s.".
+// The counts of the job must already include this failure.
 std::string DescribeRestart(const v1::Job& job, absl::Duration pause);
 
 // Returns why a generation is being stopped, for example "Cancelled" or "All ranks have exited with

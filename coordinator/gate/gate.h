@@ -66,7 +66,8 @@ class Gate {
   Gate& operator=(const Gate&) = delete;
 
   // Notes that the connection of gRPC's `peer` (ServerContext::peer()) has made a valid call with
-  // the credential of this serial. Cheap enough for each call. Has no effect for Unix sockets.
+  // the credential of this serial. It is cheap enough for each call. Has no effect
+  // for Unix sockets.
   void Authenticated(const std::string& peer, const std::string& serial);
 
   // Ends all connections that have made a valid call with the credential of this serial.

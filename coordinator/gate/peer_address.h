@@ -14,9 +14,9 @@ struct PeerAddress {
   // The address and port, as bytes. Two connections have equal keys exactly if they have the same
   // address and port.
   std::string key;
-  // The address or network, as bytes. It is equal for connections that share the bounds of one
-  // source: those of one IPv4 address, or of one IPv6 network of 64 bits, because a single host may
-  // use all addresses of its network.
+  // The source, as bytes: an IPv4 address, or an IPv6 network of 64 bits, because a single host may
+  // use all addresses of its network. Connections with equal sources share the bounds
+  // of one source.
   std::string source;
 };
 

@@ -25,7 +25,7 @@ class ResetGuard {
   void Look();
 
   const std::function<void(const std::string&)> cut_;
-  int64_t calls_ = 0;  // At the last look.
+  int64_t calls_ = 0;  // The number of calls at the last look.
   ResetJudge judge_;
   std::atomic<bool> stopping_{false};
   common::Wakeup stop_;

@@ -7,7 +7,7 @@
 //   STATE_DIR/ca.next      during a rotation: the new certificate, followed by the new private key
 // clang-format on
 //
-// Who has a private key can make certificates of this cluster. Each step of a rotation is one
+// The holder of a private key can make certificates of this cluster. Each step of a rotation is one
 // rename, so a crash leaves the state before it or after it (docs/decisions/0079). The command
 // `accel-coordinator rotate-ca` makes the steps. A running coordinator notices the changed
 // files and follows.

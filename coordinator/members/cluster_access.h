@@ -1,5 +1,5 @@
-// All parts of a coordinator that deal with certificates, wired together: the TLS of its server,
-// the enrolment of newcomers, and the calls of service Access.
+// The parts of a coordinator that deal with certificates, wired together. They are the TLS of its
+// server, the enrolment of newcomers, and the calls of service Access.
 #pragma once
 
 #include <grpcpp/impl/codegen/service_type.h>

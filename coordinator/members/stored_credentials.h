@@ -32,8 +32,9 @@ class StoredCredentials final : public CredentialTable {
     std::function<void(const std::string& serial)> on_refused;
   };
 
-  // Sets the callbacks. Called once, before the first connection is accepted. They run on the
-  // thread that calls Find() or Apply(), and must not block.
+  // Sets the callbacks. Called once, immediately after the server has started. Calls that arrive
+  // before it cause no callback. The callbacks run on the thread that calls Find() or Apply(), and
+  // must not block.
   void SetCallbacks(Callbacks callbacks);
 
   // Copies committed changes into the table. CoordinatorLoop::Options::on_access calls it.

@@ -1,10 +1,10 @@
 // Looks for damage in SQLite's write-ahead log, which SQLite does not report. Pure.
 //
-// SQLite reads a log up to the first frame whose checksum does not match, because a crash in the
-// middle of a commit leaves such an end. A bit that has flipped in a frame of an earlier commit
-// looks the same to SQLite. It would silently drop that commit and all later ones, although all of
-// them were acknowledged (invariant 1). The frames that follow distinguish the two cases, because a
-// commit is written only after fsync has returned for the commit before it.
+// SQLite reads a log up to the first frame whose checksum does not match. A crash in the middle of
+// a commit leaves such an end. A bit that has flipped in a frame of an earlier commit looks the
+// same to SQLite. It would silently drop that commit and all later ones, although all of them were
+// acknowledged (invariant 1). The frames that follow distinguish the two cases, because a commit is
+// written only after fsync has returned for the commit before it.
 //
 //   | commit 1 | commit 2 | commi        a crash: nothing follows the frame that does not match
 //   | commit 1 | com?it 2 | commit 3 |   damage: commit 3 shows that commit 2 was whole

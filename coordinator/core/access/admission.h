@@ -43,7 +43,8 @@ struct Newcomer {
 
 // Admits a newcomer who has a key: spends one use of the key, adds the node, and issues a
 // credential. A repeated request with the same public key and token gets the same credential and
-// spends no use, because the first answer may have been lost. Errors are those of `make` and:
+// spends no use. The answer to the first request may have been lost. Errors are those
+// of `make` and:
 //
 // * UNAUTHENTICATED: the token is unknown, or its secret is wrong. Both have the same message.
 // * PERMISSION_DENIED: the token has expired, is used up, or is for another kind or name.

@@ -81,10 +81,10 @@ absl::Status RefuseMoreRenewals(const v1::Credential& old) {
       command, " list`, and revokes it or the unused ones with `", command, " revoke`"));
 }
 
-// Returns the credentials that end with the first use of `credential`: those that it replaces,
-// directly or through other renewals, and all unused renewals of those. The renewals of
-// `credential` itself remain valid. An unused renewal must end because it may belong to a thief who
-// has renewed a copy of the certificate and waits.
+// Returns the credentials that end with the first use of `credential`. These are the credentials
+// that it replaces, directly or through other renewals, and all unused renewals of those. The
+// renewals of `credential` itself remain valid. An unused renewal must end because it may belong to
+// a thief who has renewed a copy of the certificate and waits.
 std::vector<v1::Credential*> ReplacedBy(const v1::Credential& credential, AccessState* state) {
   std::vector<v1::Credential*> replaced;
   std::set<std::string> older;

@@ -15,8 +15,8 @@
 // source with a thousand connections would delay every other source by a thousand handshakes.
 //
 // When there are too many connections, one of a stranger is closed. The first choice is the oldest
-// silent one, if it has been silent for more than a round trip, because an honest client sends its
-// first record sooner. The second choice is the newest parked one of the source with the most.
+// silent one, if it has been silent for more than a round trip. An honest client sends its first
+// record sooner. The second choice is the newest parked one of the source with the most.
 // Connections of known sources are closed last (docs/decisions/0051).
 #pragma once
 

@@ -37,7 +37,7 @@ class ResetJudge {
 
  private:
   struct Account {
-    int64_t unfinished = 0;  // At the last look.
+    int64_t unfinished = 0;  // The number at the last look.
     double debt = 0;
   };
   absl::Time last_;
