@@ -1,5 +1,5 @@
-"""Measures what the death of an agent costs its running job: `kill -9` of the agent under 8 workers, until the next
-agent has adopted them. The peer's launcher is killed in the same way."""
+"""Measures what the death of an agent costs its running job. The agent of 8 workers is killed with `kill -9`, and the
+time runs until the next agent has adopted them. The peer's launcher is killed in the same way."""
 
 import json
 import os

@@ -16,16 +16,16 @@ import time
 from bench import harness
 
 CONNECTIONS = 20_000
-PROCESSES = 4  # Of strangers. A process may often have no more than 20,000 descriptors.
+PROCESSES = 4  # The processes of strangers: several, because one may often have only 20,000 descriptors.
 CALM_SECONDS = 10
 SECONDS = 60
 TICK = 0.05  # Seconds between the lines that the job writes.
 SOURCES = 60
-TIMES = 5  # That an honest call may take longer than in peace.
-P99 = 0.1  # Seconds.
+TIMES = 5  # An honest call may take this many times as long as without an attack.
+P99 = 0.1  # Seconds that the 99th percentile of honest calls may take.
 MEGABYTES = 100
-# Seconds. In peace the job's longest pause is 0.06 s, and 0.14 s is the longest that was measured under attack on a machine
-# whose processors the strangers shared. A job that waited for the coordinator would pause for some seconds.
+# Seconds that the job may pause. Without an attack its longest pause is 0.06 s. Under attack it was 0.14 s, on a
+# machine whose processors the strangers used too. A job that waited for the coordinator would pause for some seconds.
 PAUSE = 1
 
 
@@ -41,7 +41,7 @@ def _hello():
 
 
 HELLO = _hello()
-# What a stranger sends once he is connected, and whether he then closes the connection himself.
+# For each attack: the bytes that a stranger sends after it has connected, and whether it then closes the connection.
 ATTACKS = {"idle": (b"", False), "half_records": (HELLO[:6], False), "stalled": (HELLO, False), "flood": (HELLO, True)}
 
 
@@ -66,7 +66,7 @@ def _attack(name, sources, pairs):
                 harness.expect_less(row, attacked=TIMES * row["calm"], attacked_p99=P99, megabytes=MEGABYTES, pause=PAUSE)
             finally:
                 harness.wall([harness.ACCEL, "cancel", job], cluster.env)
-                deadline = time.monotonic() + 30  # The cluster ends, and jobs outlive their agents.
+                deadline = time.monotonic() + 30  # Jobs outlive their agents, so the job must end first.
                 while harness.children(cluster.agent_pids[0]) and time.monotonic() < deadline:
                     time.sleep(0.01)
     return bench.summary()
@@ -130,7 +130,7 @@ def _calls(cluster, during):
 
 
 class _Stranger:
-    """One connection at a time, which is opened again when it ends."""
+    """A stranger's connection. It is opened again when it ends."""
 
     def __init__(self, number, address, sources, name, selector):
         self._source = f"127.0.{1 + number % sources // 250}.{1 + number % sources % 250}"
@@ -142,7 +142,7 @@ class _Stranger:
     def connect(self):
         self._socket = socket.socket()
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")  # Leaves no TIME_WAIT.
-        # connect() chooses the port, because bind() searches long for one that no connection has.
+        # connect() chooses the port, because bind() searches long for a port that no connection has.
         self._socket.setsockopt(socket.IPPROTO_IP, socket.IP_BIND_ADDRESS_NO_PORT, 1)
         self._socket.setblocking(False)
         self._socket.bind((self._source, 0))
@@ -166,7 +166,7 @@ class _Stranger:
 
 
 def _strangers(tcp, name, sources, process, ready, stop):
-    os.nice(19)  # Real strangers compute on machines of their own.
+    os.nice(19)  # Real strangers compute on other machines, and do not take the coordinator's processors.
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     host, _, port = tcp.rpartition(":")

@@ -17,10 +17,13 @@ def _run(worker, mode, path):
 
 
 def save(pairs):
-    """Columns: one memcpy of the same bytes into memory that was touched before; how long save_state() blocks
-    training, in the first save of a process (which touches the memory of its copy for the first time) and in the
-    next one; seconds from the call of save_state() until wait_for_save() returns; a direct write of as many bytes to
-    the same folder."""
+    """The columns are:
+
+    - one memcpy of the same bytes into memory that was touched before;
+    - how long save_state() blocks training in the first save of a process, which touches the memory of its copy for the
+      first time, and in the second save;
+    - the seconds from the call of save_state() until wait_for_save() returns;
+    - a direct write of as many bytes to the same folder."""
     results = []
     with tempfile.TemporaryDirectory(prefix="accel-bench-", dir=harness.DISK) as folder:
         target = pathlib.Path(folder) / "checkpoint"
@@ -42,8 +45,8 @@ def save(pairs):
 
 
 def load(pairs):
-    """Cold: after posix_fadvise(POSIX_FADV_DONTNEED) on the file, so that it is read from the disk. Warm: the second
-    load after that."""
+    """A cold load reads the file from the disk, because posix_fadvise(POSIX_FADV_DONTNEED) has dropped its pages. A
+    warm load is the second one after that."""
     with tempfile.TemporaryDirectory(prefix="accel-bench-", dir=harness.DISK) as folder:
         file = pathlib.Path(folder) / "model.safetensors"
         harness.wall([harness.VENV / "python", "-c",

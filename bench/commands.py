@@ -1,4 +1,4 @@
-"""Times the commands that run no job, and the test of the set-up, beside Accelerate's."""
+"""Times the commands that run no job, and the test of the set-up, next to Accelerate's."""
 
 import os
 import pathlib
@@ -8,7 +8,7 @@ from bench import harness
 
 ACCELERATE = harness.VENV / "accelerate"
 CONFIG = "compute_environment: LOCAL_MACHINE\ndistributed_type: MULTI_CPU\nnum_processes: 2\nuse_cpu: true\n"
-# The words, and whether Accelerate has the same command.
+# The words of each command, and whether Accelerate has the same command.
 COMMANDS = [(["--help"], True), (["env"], True), (["launch", "--help"], True), (["config", "explain"], False)]
 
 
@@ -17,7 +17,7 @@ def answer(pairs):
     with tempfile.TemporaryDirectory(prefix="accel-bench-") as folder:
         config = pathlib.Path(folder, "config.yaml")
         config.write_text(CONFIG)
-        home = {"HOME": folder, "HF_HOME": folder,  # Without a configuration file of the user.
+        home = {"HOME": folder, "HF_HOME": folder,  # An empty folder: the user's file is not read.
                 "PATH": f"{harness.VENV}:{os.environ['PATH']}"}  # `accelerate test` looks for accelerate-launch there.
         for words, has_peer in [*COMMANDS, (["config", "check", config], False)]:
             bench = harness.Benchmark("accel " + " ".join("FILE" if word is config else word for word in words), "s", "<= 0.020")
@@ -30,7 +30,8 @@ def answer(pairs):
 
 
 def _test(pairs, home, config):
-    """The test of a set-up with two processes on CPUs. accel trains in C++ and in Python, Accelerate in Python."""
+    """Times the test of a set-up with two processes on CPUs. accel trains in C++ and in Python,
+    Accelerate in Python."""
     bench = harness.Benchmark("accel test, 2 processes", "s", "<= 5")
     for _ in range(min(pairs, 3)):
         theirs = harness.wall([ACCELERATE, "test", "--config_file", config], home)[0]

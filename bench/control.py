@@ -1,4 +1,4 @@
-"""Measures what a coordinator bears: durable submits, short jobs, and its own death with jobs in its store."""
+"""Measures the load that a coordinator can take: durable submits, short jobs, and a restart with jobs in its store."""
 
 import os
 import pathlib
@@ -10,7 +10,7 @@ from bench import harness
 
 LOAD = harness.BIN / "bench/control/submit_load"
 CLIENTS = 8
-QUEUED = 10_000  # The most that a coordinator keeps waiting.
+QUEUED = 10_000  # The maximum number of jobs that a coordinator keeps in its queue.
 MEASURED = 2_000
 SHORT_JOBS = 600
 
@@ -63,13 +63,13 @@ def node_loss(pairs):
 
 
 def _fall_silent(agent):
-    """The host is gone with everything on it."""
+    """Simulates a host that is gone with everything on it."""
     for pid in [agent, *harness.children(agent)]:
         os.kill(pid, signal.SIGKILL)
 
 
 def _say_goodbye(agent):
-    """The host shuts down, and its agent gets SIGTERM."""
+    """Simulates a host that shuts down: its agent gets SIGTERM."""
     os.kill(agent, signal.SIGTERM)
 
 

@@ -1,7 +1,7 @@
 """A data parallel training step on a GPU: one rank, and two NCCL ranks that share one GPU.
 
-Needs the programs in bazel-bin and a python3 with PyTorch and Accelerate (ACCEL_PYTHON), and neither Bazel nor a cluster:
-the ranks are started directly, because a launcher gives no GPU to two of them."""
+Needs the programs in bazel-bin, and a python3 with PyTorch and Accelerate (ACCEL_PYTHON). It needs neither Bazel nor a
+cluster, because it starts the ranks directly: a launcher would not give one GPU to two ranks."""
 
 import functools
 import os
@@ -16,16 +16,16 @@ WORKER = [harness.BIN / "bench/worker/gpu_step"]
 PYTHON_WORKER = [harness.PYTHON, harness.ROOT / "bench/workers/gpu_step.py"]
 PLUGIN = harness.BIN / "runtime/nccl/libaccel_nccl.so"
 
-# What the sizes are for: ranks, width, layers, rows, precision, timed steps, whether it is saved. The small one is bound
-# by the host, which launches about 1,000 kernels a step; the large one has the 113 million parameters of a GPT-2.
+# Ranks, width, layers, rows, precision, timed steps, and whether the model is saved. The time of the small size is that
+# of the host, which launches about 1,000 kernels a step. The large size has the 113 million parameters of a GPT-2.
 SIZES = [("1 rank, 6 M parameters, fp32", 1, 256, 12, 256, "no", 50, False),
          ("1 rank, 113 M parameters, bf16", 1, 768, 24, 4096, "bf16", 20, True),
          ("2 ranks on one GPU, 6 M parameters, fp32", 2, 256, 12, 256, "no", 20, False)]
 
 
 def step(pairs):
-    """Columns: `python_fused` and `python_foreach` are Accelerate with the two forms of torch.optim.AdamW; `accel_fused` is
-    accel::optim::AdamW, and `accel_loop` torch::optim::AdamW."""
+    """The columns `python_fused` and `python_foreach` are Accelerate with the two forms of torch.optim.AdamW;
+    `accel_fused` is accel::optim::AdamW, and `accel_loop` torch::optim::AdamW."""
     gpus = _gpu_count()
     if gpus == 0:
         print("\n== GPU step: skipped, because PyTorch sees no GPU on this machine", flush=True)
@@ -79,7 +79,8 @@ def _environment():
 
 
 def _rank_environment(rank, ranks, port):
-    """NCCL allows several ranks on one GPU if they claim to be on different hosts. They communicate through sockets."""
+    """Returns the variables that let several ranks share a GPU. NCCL allows this only if the ranks seem to be on
+    different hosts, so they communicate through sockets."""
     return {"RANK": str(rank), "WORLD_SIZE": str(ranks), "LOCAL_RANK": "0", "LOCAL_WORLD_SIZE": "1",
             "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "NCCL_HOSTID": f"bench-{rank}",
             "NCCL_SOCKET_IFNAME": "lo", "NCCL_NET": "Socket", "NCCL_IB_DISABLE": "1"}

@@ -15,7 +15,7 @@ from tests.e2e.accounts import AS_ORDINARY, AS_ROOT
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BIN = ROOT / "bazel-bin"
-DISK = "/var/tmp"  # /tmp may be memory.
+DISK = "/var/tmp"  # Not /tmp, because it may be in memory.
 ACCEL = BIN / "cli/accel"
 PYTHON = pathlib.Path(os.environ.get("ACCEL_PYTHON", pathlib.Path.home() / ".cache/accel/venv/bin/python"))
 VENV = PYTHON.parent
@@ -34,7 +34,7 @@ def wall(command, env=None, expect=0, timeout=120):
 
 
 class Benchmark:
-    """The rows of one comparison. `goal` tells the reader of the output what must be reached."""
+    """The rows of one comparison. `goal` is printed with them, and says what the figures must reach."""
 
     def __init__(self, name, unit, goal):
         self.name, self.unit, self.goal = name, unit, goal
@@ -73,13 +73,13 @@ def expect_less(row, **bounds):
 
 
 class Cluster:
-    """A coordinator and agents on loopback, which are stopped at the end of the `with` block. Their files are removed then,
-    unless they are in `folder`. The coordinator logs to the file `log`, if there is one."""
+    """A coordinator and agents on loopback, which are stopped at the end of the `with` block. Their files are then
+    removed, unless a `folder` was given for them. The coordinator logs to the file `log`, if there is one."""
 
     def __init__(self, agents=1, agent_flags=(), tcp=False, folder=None, log=subprocess.DEVNULL):
         self._agents = agents
         self._tcp = tcp
-        self.tcp = None  # HOST:PORT, if that was asked for.
+        self.tcp = None  # HOST:PORT, if the coordinator also listens on TCP.
         self._agent_flags = agent_flags
         self._log = log
         self._keeps_files = folder is not None
@@ -115,7 +115,7 @@ class Cluster:
                 break
         else:
             raise RuntimeError("the agent did not connect")
-        # Otherwise the agent would block once the pipe is full.
+        # The log is read, because the agent would otherwise block once the pipe is full.
         threading.Thread(target=agent.stderr.read, daemon=True).start()
         self.agent_pids[i] = agent.pid
         return seconds
@@ -201,7 +201,7 @@ def resident_mb(pid):
 
 
 def cpu_seconds(pid):
-    """Returns the user and system time so far, from the scheduler's nanoseconds where it has them."""
+    """Returns the seconds of user and system time of the threads that still run, to the nanosecond."""
     total = 0
     for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
         total += int((task / "schedstat").read_text().split()[0])
@@ -209,6 +209,7 @@ def cpu_seconds(pid):
 
 
 def cpu_seconds_of_all(pid):
-    """Returns the user and system time so far, in ticks of the kernel. Threads that have ended count."""
+    """Returns the seconds of user and system time so far, to a tick of the kernel (10 ms). Includes threads
+    that have ended."""
     fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

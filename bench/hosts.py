@@ -1,5 +1,5 @@
-"""What takes several hosts: a job over two of them, a node that joins, a job from a workstation. The hosts are network
-namespaces (tests/e2e/hosts.py)."""
+"""Measures what needs several hosts: a job over two hosts, a node that joins, and a job from a workstation. The hosts
+are network namespaces (tests/e2e/hosts.py)."""
 
 import contextlib
 import os
@@ -12,7 +12,7 @@ from tests.e2e import hosts
 from tests.e2e.accounts import AS_ORDINARY
 
 COUNT = 2
-PORT = 29500  # The hosts have network namespaces, so every port is free there.
+PORT = 29500  # Each host is a network namespace, so this port is free there.
 WORKSTATION = 2
 
 
@@ -63,7 +63,7 @@ def remote(pairs):
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="accel-bench-"))
         coordinator = _start(stack, machines, 1, harness.BIN / "coordinator/accel-coordinator", "--socket", f"{folder}/socket",
                              "--listen", f"{machines.address(1)}:{PORT}", "--state_dir", f"{folder}/coordinator", stdout=subprocess.PIPE)
-        for _ in range(2):  # The socket, and the port.
+        for _ in range(2):  # The coordinator prints a line for its socket, and one for its port.
             coordinator.stdout.readline()
         join = harness.Benchmark("a node joins: from accel-agent join until the agent is connected", "s", "<= 0.5 s")
         for i in range(pairs):

@@ -51,7 +51,7 @@ def _run_round(number, size, file):
     try:
         output = program.communicate()[0].decode()
     except KeyboardInterrupt:
-        program.communicate(timeout=60)  # It received the signal too, and ends its cluster.
+        program.communicate(timeout=60)  # The program received the signal too, and ends its cluster.
         raise
     # A round with violations has failed and has a summary. Any other failure has none.
     if program.returncode != 0:

@@ -1,4 +1,4 @@
-"""Measures how fast the output of a worker is taken that prints without a pause, and how much disk that costs."""
+"""Measures how fast the output of a worker that never stops printing is read, and how much disk the output takes."""
 
 import os
 import pathlib
@@ -13,7 +13,8 @@ WORKER = harness.ROOT / "bench/workers/flood.py"
 
 
 def flood(pairs):
-    """torchrun's `--tee 3` writes to a file and to a terminal, here /dev/null; `--redirects 3` only to a file."""
+    """Compares with torchrun. Its `--tee 3` writes to a file and to the terminal, here /dev/null; `--redirects 3`
+    writes to a file only."""
     what = "one worker that prints 2 GB without a pause"
     rate = harness.Benchmark(what, "GB/s", "accel >= 0.5")
     disk = harness.Benchmark(what, "MB on disk", "accel <= 67.2 (64 MiB)")

@@ -1,4 +1,5 @@
-"""Times a step of two ranks, one late with its first gradient, the other with its last: one delay or the sum of both."""
+"""Times a step of two ranks: one is late with its first gradient, and the other with its last. If the reductions run
+while the backward pass continues, the step takes one delay. Otherwise it takes the sum of both delays."""
 
 import re
 

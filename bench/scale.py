@@ -1,4 +1,5 @@
-"""Measures what a coordinator bears of nodes: how long many take to start one job, and what they cost while jobs run."""
+"""Measures how many nodes a coordinator can take: how long they need to start one job, and what they cost
+while jobs run."""
 
 import subprocess
 import time
@@ -60,7 +61,8 @@ def steady(pairs):
 
 
 def storm(pairs):
-    """The coordinator is killed while agents with certificates are connected, and they all come back at once."""
+    """Kills the coordinator while agents with certificates are connected, so that all of them reconnect at
+    the same time."""
     bench = harness.Benchmark(f"{RETURNING} agents with TLS return to a coordinator that was killed and restarted: until all "
                               "are connected, and the coordinator's CPU for each", "s, ms", "<= 5 s, <= 4 ms")
     for _ in range(pairs):

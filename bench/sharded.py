@@ -93,10 +93,12 @@ def reduce_scatter(pairs):
 
 
 def save(pairs):
-    """Saves 932 MB at 2 ranks, and loads them at 4. Columns: how long the save blocks training, and the time until it is
-    durable. The peer is torch's DCP with FSDP2, which blocks until it is durable. Both are loaded from the disk, and from
-    the page cache, because accel's saves bypass the page cache and DCP's fill it. A full checkpoint of the same state
-    is resumed in the memory that one in parts takes."""
+    """Measures a save of 932 MB at 2 ranks, and its load at 4. The peer is torch's DCP with FSDP2.
+
+    The figures of the save are the time in which training is blocked, and the time until the checkpoint is durable. DCP
+    blocks until then. Both checkpoints are loaded from the disk and from the page cache, because accel's saves bypass
+    the page cache and DCP's saves fill it. A full checkpoint of the same state must be resumed with about the memory
+    that a checkpoint in parts takes."""
     stall, durable = (harness.Benchmark(f"sharded save of 932 MB, 2 ranks: {what}", "s", goal) for what, goal in (
         ("training stalls", "<= 0.1 s"), ("durable", "no later than DCP's")))
     loads = {is_cached: harness.Benchmark(f"load of 932 MB that 2 ranks saved, 4 ranks, from the {where}", "s",
@@ -127,7 +129,7 @@ def _cache_files(folder, is_cached):
     for file in folder.rglob("*"):
         if file.is_file():
             with open(file, "rb", buffering=0) as opened:
-                os.fsync(opened.fileno())  # Only pages that are written can be removed.
+                os.fsync(opened.fileno())  # Pages can be removed from the cache only after they are written.
                 os.posix_fadvise(opened.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
                 while is_cached and opened.read(4 << 20):
                     pass

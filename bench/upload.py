@@ -13,9 +13,9 @@ FILE_BYTES = 100_000
 
 
 def travel(pairs):
-    """200 MB of random bytes, which cannot be compressed. accel: from the command, over TLS, until a job of both nodes that
-    does nothing has ended, with all files durable at the coordinator. rsync copies to two folders of this machine at the
-    same time, without a network, encryption or fsync."""
+    """Sends 200 MB of random bytes, because they cannot be compressed. accel's time is that of a job on both nodes that
+    does nothing: from the command, over TLS, to the end of the job, with all files durable at the coordinator. rsync
+    copies to two folders of this machine at the same time, without a network, encryption or fsync."""
     first = harness.Benchmark(f"upload of {FILES * FILE_BYTES // 1_000_000} MB in {FILES} files to 2 nodes, first time", "s",
                               "<= 1.3 times rsync's time")
     again = harness.Benchmark("the same, when nothing has changed", "s", "<= 0.3 s")
@@ -29,15 +29,15 @@ def travel(pairs):
                           "--wait", "--", "/bin/true"]
                 for bench in (first, again):
                     peer = _peer(project, copies)
-                    os.sync()  # accel syncs its files, which must not include those of others.
+                    os.sync()  # accel's own syncs must not have to write the files of others.
                     bench.add(**peer, accel=harness.wall(submit, cluster.env)[0])
             _empty(folder)
     return [first.summary(), again.summary()]
 
 
 def _empty(folder):
-    """Frees the space of all files and keeps the files. For a minute or more after ext4 has removed thousands of files, each
-    file that it creates costs it a search, which would take most of the time of the next pair."""
+    """Frees the space of all files and keeps the files. If thousands of files were removed, ext4 would search for each
+    file that it creates in the next minute or more. That would take most of the time of the next pair."""
     for parent, _, files in os.walk(folder):
         for name in files:
             path = os.path.join(parent, name)
@@ -54,7 +54,7 @@ def _project(folder):
 
 
 def _peer(project, copies):
-    """Returns rsync's time, as a column, if this machine has it."""
+    """Returns a column with rsync's time, or no column if this machine does not have rsync."""
     rsync = shutil.which("rsync")
     if rsync is None:
         print("  rsync is not installed, so it is not measured", flush=True)

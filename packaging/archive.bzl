@@ -9,11 +9,11 @@ def _runtime_archive_impl(ctx):
     libraries = []
     flags = []
     for part in linking.linker_inputs.to_list():
-        # -l:NAME.a is an archive of Debian's development packages. The runtime uses only headers of them, and a machine
-        # that links a program with the runtime need not have them.
+        # -l:NAME.a is an archive of Debian's development packages. It is left out, because the runtime uses only
+        # headers of these packages, and a machine that links a program with the runtime may lack them.
         flags += [flag for flag in part.user_link_flags if flag.startswith("-l") and not flag.startswith("-l:")]
         if not _is_ours(part.owner):
-            continue  # CMake finds LibTorch.
+            continue  # LibTorch is left out, because CMake finds it.
         libraries += [
             library.pic_static_library or library.static_library
             for library in part.libraries

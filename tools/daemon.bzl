@@ -7,8 +7,9 @@ def accel_daemon(name, linkopts = [], deps = [], **kwargs):
         linkopts = linkopts + [
             "-static-libgcc",
             "-Wl,--gc-sections",
-            # Bazel links with gcc and adds -lstdc++ itself at the end, where -static-libstdc++ has no effect. With the
-            # whole archive before it, that one is not needed any more. --gc-sections removes what is not called.
+            # Bazel links with gcc and adds -lstdc++ itself at the end, where -static-libstdc++ has no effect.
+            # The shared library is not needed if the whole archive is linked before it. --gc-sections removes
+            # what is not called.
             "-Wl,--whole-archive",
             "-l:libstdc++.a",
             "-Wl,--no-whole-archive",

@@ -7,7 +7,8 @@ that has "}" at the same indentation as the definition's first line.
 import re
 import sys
 
-# A definition at namespace level or in a class; not a namespace, type, array or control statement.
+# Matches the line that opens a definition at namespace level or in a class. Does not match a namespace, type, array or
+# control statement.
 _CONTROL = re.compile(r"\s*(namespace|class|struct|enum|union|extern|if|for|while|switch|do|else|case|return|using|try|\}|#)\b")
 _OPENS = re.compile(r"^ {0,6}[\w~:<>,*&\[\] =\"()-].*\)[^;=]*\{$")
 

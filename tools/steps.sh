@@ -1,7 +1,7 @@
-# The output of the other tools, which source this file. Each step prints a line, and then how long it took. The output
-# of a step is hidden unless the step fails.
+# Functions that print the progress of the other tools, which source this file. Each step prints a line, and then how
+# long it took. The output of a step is hidden unless the step fails.
 
-# step TEXT: prints what begins.
+# step TEXT: prints TEXT, at the start of a step.
 step() {
   step_began=$SECONDS
   printf '== %s\n' "$1"
@@ -14,7 +14,7 @@ step_done() {
   printf '   %s after %s\n' "${1:-done}" "$text"
 }
 
-# quietly COMMAND...: runs a command and shows its output, all of it, only if it fails.
+# quietly COMMAND...: runs a command. Prints all of its output if the command fails, and nothing otherwise.
 quietly() {
   local log
   log=$(mktemp)

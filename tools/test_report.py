@@ -1,6 +1,7 @@
-"""Prints the result of `bazel test` for people: the whole output of each test that failed, and the count of each outcome.
+"""Prints the result of `bazel test` for people: the whole output of each test that failed, and the count
+of each outcome.
 
-    test_report.py FILE      of --build_event_json_file
+    test_report.py FILE      FILE is what --build_event_json_file has written
 """
 
 import json
@@ -9,8 +10,8 @@ import sys
 
 
 def read(file):
-    """Returns the labels of tests that passed, those that failed with the logs of their failed runs, and
-    those not built."""
+    """Returns three things: the labels of tests that passed, the labels of tests that failed with the logs of their
+    failed runs, and the labels of tests that were not built."""
     passed, failed, unbuilt = [], {}, []
     for line in pathlib.Path(file).read_text().splitlines():
         event = json.loads(line)

@@ -41,7 +41,7 @@ def main():
     if sorted(ranks) != list(range(nodes)):
         raise RuntimeError(f"the ranks are {sorted(ranks)}")
     print(seconds, flush=True)
-    os._exit(0)  # The handlers' own end takes many seconds.
+    os._exit(0)  # The handlers would take many seconds to shut down.
 
 
 main()

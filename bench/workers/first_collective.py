@@ -1,8 +1,9 @@
 """The peer of bench/worker/first_collective.cc, for torchrun: joins, all-reduces one float, exits.
 
-With `--crash FILE`, no rank of the first generation joins: rank 1 writes the time to FILE and kills itself; in the next
-rank 0 prints how long ago that was. (first_collective.cc kills itself after a collective. Under torchrun 2.11 with its
-default, static rendezvous the next generation then did not meet within 120 s.)
+With `--crash FILE`, rank 1 of the first generation writes the time to FILE and kills itself, and no rank joins. In
+the next generation rank 0 prints how long ago that was. first_collective.cc kills itself only after a collective.
+This program does not, because the next generation then did not meet within 120 s under torchrun 2.11 with its
+default, static rendezvous.
 """
 
 import datetime

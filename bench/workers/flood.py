@@ -1,5 +1,5 @@
-"""Prints as fast as it can. Says on the last line of the file argv[1] how long the writing took, and how long the
-slowest write: that is for how long a worker would have been blocked."""
+"""Prints argv[2] bytes as fast as it can. Writes three numbers to the file argv[1]: the bytes, the seconds of all
+writes, and the seconds of the slowest write, for which a worker would have been blocked."""
 
 import os
 import sys

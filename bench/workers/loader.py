@@ -1,7 +1,8 @@
-"""The peer of bench/worker/loader.cc: torch's DataLoader, prepared by Accelerate; the same arguments and output.
+"""The peer of bench/worker/loader.cc: torch's DataLoader, prepared by Accelerate. Takes the same arguments and prints
+the same output.
 
-`write FOLDER` writes the images of Debian's dataset-fashion-mnist as PNG files; `persistent` after the others keeps the
-worker processes from epoch to epoch.
+`write FOLDER` writes the images of Debian's dataset-fashion-mnist as PNG files. `persistent` as the last argument keeps
+the processes that read from epoch to epoch.
 """
 
 import gzip

@@ -51,7 +51,7 @@ def main():
     torch.manual_seed(dist.get_rank())
     x = torch.randint(VOCABULARY, (batch, sequence))
     with open("/proc/self/clear_refs", "w", encoding="utf-8") as refs:
-        refs.write("5")  # The peak from here on.
+        refs.write("5")  # Resets the peak of resident memory, so that it counts from here on.
     times = []
     for _ in range(WARM_UP + steps):
         begin = time.perf_counter()

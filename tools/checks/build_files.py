@@ -9,8 +9,8 @@ class Target(NamedTuple):
     rule: str
     sources: tuple  # Paths from the root of the tree.
     headers: tuple
-    is_test: bool    # A test, or only for tests.
-    is_public: bool  # For users of accel: in the folder accel/, or with public visibility.
+    is_test: bool    # True for a test, and for a target that only tests may use.
+    is_public: bool  # True for a target that users of accel may use: in the folder accel/, or with public visibility.
 
 
 def _strings(value):
@@ -41,7 +41,7 @@ def targets(tree):
 
 
 def test_files(tree):
-    """Returns the sources that only tests use: those of tests, and of testonly targets."""
+    """Returns the sources that only tests use: the sources of tests, and of testonly targets."""
     for_tests, for_others = set(), set()
     for target in targets(tree):
         (for_tests if target.is_test else for_others).update(target.sources + target.headers)
@@ -50,8 +50,8 @@ def test_files(tree):
 
 
 def named_in_build_files(tree):
-    """Returns (folder, string) for each literal in a BUILD file. This includes the literals from which a loop or a
-    macro makes a file's name."""
+    """Returns (folder, string) for each string literal in a BUILD file. All literals are returned, because a loop or a
+    macro may make the name of a file from several."""
     found = set()
     for path in tree.paths("/BUILD.bazel", "/BUILD"):
         folder = path.rpartition("/")[0]

@@ -142,7 +142,7 @@ def _parameters_at(head, top):
             continue
         if before.kind == "name" and before.text.startswith(("ABSL_", "ACCEL_")) and before.text.isupper():
             continue
-        if before.text == "operator":  # operator()(...): the second pair.
+        if before.text == "operator":  # In operator()(...), the second pair has the parameters.
             continue
         return index
     return None
@@ -163,7 +163,7 @@ def _opens(head):
         return "namespace"
     if texts[:1] == ["extern"] and len(head) == 2 and head[1].kind == "string":
         return "extern"
-    if _unclosed(head):  # A default argument.
+    if _unclosed(head):  # The brace belongs to a default argument.
         return "initializer"
     top = _top(head)
     key = _class_key_at(head, top)
@@ -221,7 +221,7 @@ def _plain(head, scope):
     if not head or head[0].text in ("using", "typedef", "friend", "static_assert", "namespace", "return"):
         return None
     if head[0].text in _CLASS_KEYS and all(token.kind == "name" or token.text == ":" for token in head):
-        return None  # A forward declaration.
+        return None  # This is a forward declaration.
     top = _top(head)
     if _parameters_at(head, top) is not None:
         return _function(head, scope, (), False)
@@ -237,14 +237,14 @@ def _function(head, scope, body, is_definition):
         name = "".join(texts[at:opens])
     else:
         at = opens - 1
-        if head[at].text == ">":  # A specialization's arguments.
+        if head[at].text == ">":  # Skips the arguments of a specialization.
             while at and head[at].text != "<":
                 at -= 1
             at -= 1
         if head[at].kind != "name":
             return None
         name = head[at].text
-        if name == "catch":  # The body of the function is one try block.
+        if name == "catch":  # The body of the function is one try block, and this is its handler.
             return None
         if at and head[at - 1].text == "~":
             name = "~" + name
@@ -270,7 +270,7 @@ def _variable(head, top, scope):
     if end < 2 or head[end - 1].kind != "name":
         return None
     texts = [token.text for token in head[:end]]
-    if texts[-2] in _CLASS_KEYS:  # The forward declaration of a class template.
+    if texts[-2] in _CLASS_KEYS:  # This is the forward declaration of a class template.
         return None
     is_constant = "const" in texts[:end - 1] or "constexpr" in texts
     is_local = scope.is_local or ("static" in texts and not scope.is_class) or (

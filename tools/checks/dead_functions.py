@@ -14,7 +14,7 @@ from tools.checks.build_files import targets, test_files
 
 TITLE = "only tests call this, or nothing does; what only tests ask says so in its comment (\"for tests\")"
 
-# Names that the language or the linker (--wrap) calls, or that templates look up.
+# Names that no code spells out: the language or the linker (--wrap) calls them, or templates look them up.
 _IMPLICIT = re.compile(r"~|operator|__wrap_|main\Z|begin\Z|end\Z|[A-Z][A-Z_0-9]+\Z|AbslHashValue|AbslStringify|to_json|from_json|swap\Z")
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _SYMBOL = re.compile(r'\A"([A-Za-z_]\w*)"\Z')
@@ -28,10 +28,10 @@ class _Functions:
     """The functions of the tree, the names that each uses, and the names that are used outside of functions."""
 
     def __init__(self, tree, paths):
-        self.named_by = collections.defaultdict(set)  # By a function's simple name.
+        self.named_by = collections.defaultdict(set)  # simple name of a function -> the names in it
         self.roots = set()
-        self.declared = {}  # simple name -> where, of the first one
-        self.for_tests = set()  # Those whose comment says so.
+        self.declared = {}  # simple name -> where its first declaration is
+        self.for_tests = set()  # simple names of functions whose comment says that they are for tests
         self.overrides = collections.defaultdict(list)  # simple name -> whether each declaration overrides
         for path in paths:
             self._take(tree, path)
@@ -52,14 +52,14 @@ class _Functions:
             self.declared.setdefault(name, f"{path}:{found.line}")
             if "for tests" in _comment_above(lines, found.line):
                 self.for_tests.add(name)
-            if found.name_at == 0 or found.head[found.name_at - 1].text != "::":  # Declared in the class.
+            if found.name_at == 0 or found.head[found.name_at - 1].text != "::":  # It is declared in its class.
                 self.overrides[name].append(bool({"override", "final"} & names))
             inside.update(id(token) for token in found.head + found.body)
         for token in tree.tokens(path):
             if token.kind == "directive":
                 if not token.text.lstrip().startswith("#include"):
                     self.roots.update(_WORD.findall(token.text))
-            elif token.kind == "string":  # Names that dlsym() looks up.
+            elif token.kind == "string":  # It may be a name that dlsym() looks up.
                 self.roots.update(_SYMBOL.findall(token.text))
             elif token.kind == "name" and id(token) not in inside:
                 self.roots.add(token.text)

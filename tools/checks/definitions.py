@@ -2,7 +2,7 @@
 
 Two classes, functions or variables with the same name in two files are undefined behaviour. The compiler does not
 report it, and for inline definitions neither does the linker: one of them is used for both. A name in an anonymous
-namespace belongs to its file only.
+namespace belongs to its file only, so it is not compared.
 """
 
 import re
@@ -45,7 +45,7 @@ def faults(tree):
         for declaration in tree.declarations(path):
             if not _is_checked(declaration):
                 continue
-            # A class's members are defined once if the class is. Definitions outside of the class repeat no name.
+            # A member variable is skipped, because it may be declared in its class and defined outside of it.
             scope = declaration.name.rpartition("::")[0]
             if declaration.kind == "variable" and scope in classes:
                 continue

@@ -1,8 +1,8 @@
 """Checks that drawings and lists in C++ comments survive clang-format.
 
 clang-format reflows comments that are too long, which destroys a drawing. So drawings, and everything else with lines
-or arrows, must stand between `// clang-format off` and `// clang-format on`. A list may be reflowed, but not so that
-the rest of a broken line loses the indentation of its item.
+or arrows, must stand between `// clang-format off` and `// clang-format on`. Lists may stand outside
+of these markers. If clang-format has broken an item of a list, the rest of the item must keep its indentation.
 """
 
 import re

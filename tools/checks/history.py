@@ -4,7 +4,7 @@ import re
 import subprocess
 from typing import NamedTuple
 
-# The last commit before this rule.
+# The last commit that was made before this rule.
 BEGINS_AFTER = "4655dde"
 TITLE = "a commit without a short subject, or without a body that says why"
 
@@ -18,7 +18,7 @@ class Commit(NamedTuple):
 
 
 def commits(folder="."):
-    """Returns the commits after BEGINS_AFTER, newest first, without merges. Empty in a clone that does
+    """Returns the commits after BEGINS_AFTER, newest first, without merges. Returns nothing in a clone that does
     not contain BEGINS_AFTER."""
     known = subprocess.run(["git", "merge-base", "--is-ancestor", BEGINS_AFTER, "HEAD"], cwd=folder, capture_output=True)
     if known.returncode != 0:

@@ -1,4 +1,5 @@
-"""Lists files that are nearly full. This is a note and not a fault: at this size, look for a second idea to move out."""
+"""Lists files that are nearly full. This is a note and not a fault: look for a second idea in the file, and
+move it to another file."""
 
 TITLE = "350 lines and more; look for an idea that belongs in a file of its own"
 

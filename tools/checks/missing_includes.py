@@ -100,7 +100,7 @@ def _headers(names_by_header):
 
 _BY_SPACE = {"std": _headers(_STANDARD), "absl": _headers(_ABSEIL)}
 _MACRO = re.compile(r"(?P<gmock>(EXPECT|ASSERT)_THAT|EXPECT_CALL|ON_CALL|MOCK_METHOD)|TEST(_F|_P)?|(EXPECT|ASSERT)_[A-Z]+")
-# Headers that are defined to have the names of others, or cannot be written without them.
+# Headers that provide the names of other headers: the standard says so, or they could not be written otherwise.
 _ALSO = {
     "absl/status/statusor.h": {"absl/status/status.h"},
     "absl/time/clock.h": {"absl/time/time.h"},
@@ -111,7 +111,7 @@ _ALSO = {
 
 
 def _reached(tree, path):
-    """Returns all headers that a file includes: foreign ones, of our own ones too."""
+    """Returns all foreign headers that a file includes, itself or through our own headers."""
     foreign, ours, waiting = set(), {path}, [path]
     while waiting:
         for _, header in includes(tree, waiting.pop()):

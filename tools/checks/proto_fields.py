@@ -1,7 +1,7 @@
 """Finds fields of messages that only one side uses: written and never read, read and never written, or neither.
 
-Tests do not count. A message that a program prints as JSON counts as read, because people read it. The comment of a
-field that is kept for later says so: "Reserved for ...".
+Tests do not count. A message that a program prints as JSON counts as read, because people read it. A field that
+is kept for later is not reported: a sentence of its comment begins with "Reserved for".
 """
 
 from tools.checks.build_files import test_files

@@ -1,7 +1,8 @@
 """Determines the message type of a C++ expression, as far as names allow.
 
-A name has the types that it is declared with in its file, or anywhere in the tree if its file does not declare it.
-`auto` has the type of its initializer. None means that the type is unknown, so that it may be any type.
+A name has the types with which its file declares it. If its file does not declare it, it has the types of all
+declarations in the tree. `auto` has the type of its initializer. None stands for an unknown type, which may
+be any type.
 """
 
 import collections
@@ -15,7 +16,7 @@ _BETWEEN = {"const", "&", "*", ">"}
 
 
 def opening(code, closes):
-    """Returns the index of the bracket that the one at `closes` closes, or -1."""
+    """Returns the index of the bracket that is closed by the bracket at `closes`, or -1."""
     pairs = {")": "(", "]": "[", "}": "{"}
     depth = 0
     for index in range(closes, -1, -1):

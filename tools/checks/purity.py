@@ -14,8 +14,8 @@ from tools.checks.includes import companion, includes
 
 TITLE = "a core is not pure"
 
-# <arpa/inet.h> is not listed, because it only converts addresses, and neither is <sys/mman.h>, because without a file
-# it is memory.
+# <arpa/inet.h> is not listed, because it only converts addresses. <sys/mman.h> is not listed, because without a file it
+# only gives memory.
 _HEADERS = {
     "threads": r"(thread|mutex|shared_mutex|condition_variable|future|semaphore|latch|barrier|stop_token|atomic|pthread\.h"
                r"|absl/synchronization/.*)",
@@ -30,7 +30,8 @@ _HEADERS = {
 }
 _HEADERS = {what: re.compile(pattern + r"\Z") for what, pattern in _HEADERS.items()}
 
-# Names that need no header, or share one with pure names. A name before "(" is a call.
+# Names that a list of headers cannot find, because they need no header or share one with pure names. A name before "("
+# is a call.
 _CALLS = {
     "the clock": ("time", "gettimeofday", "clock_gettime", "localtime", "localtime_r", "sleep", "usleep", "nanosleep"),
     "files": ("fopen", "freopen", "fread", "fwrite", "remove_all", "tmpfile", "mkstemp"),
@@ -70,8 +71,8 @@ def _impure(tree, path):
 
 
 def _is_global(before):
-    """Returns true if a call is neither a member's, which has a "." before the name, nor a declaration, which has
-    a type there."""
+    """Returns true for a call of a function outside of classes. A member's call has a "." before the name, and a
+    declaration has a type there."""
     if before is None or before.text in (".", "->", "~", ">", "&", "*"):
         return False
     return before.kind != "name" or before.text in ("return", "else", "do", "co_return", "throw")
@@ -100,7 +101,7 @@ def faults(tree):
             if file not in impure:
                 impure[file] = list(_impure(tree, file))
             for line, what in impure[file]:
-                # One chain is enough for the report, the shortest.
+                # The report shows one chain, the shortest.
                 if len(chain) < len(found.get((file, line, what), chain + [""])):
                     found[file, line, what] = chain
     return [f"{file}:{line}: {what}" + (f", through {' -> '.join(chain[:-1])}" if len(chain) > 1 else "")
