@@ -48,19 +48,19 @@
 namespace accel {
 
 // A holder: copies are the same Accelerator, and all Accelerators of a process share one world. Use
-// it from one thread. All ranks call methods marked "collective" in the same order. These throw
-// CommunicationError, which names the missing ranks, if a peer is lost or takes no part within
-// AcceleratorOptions::timeout. Calls with tensors on a GPU return once they are queued there; if
-// one fails, the next call throws.
+// it from one thread. All ranks must call methods marked "collective" in the same order. Such a
+// method throws CommunicationError, which names the missing ranks, if a peer is lost or takes no
+// part within AcceleratorOptions::timeout. A call with tensors on a GPU returns once it is queued
+// there. If it fails there, the next call throws.
 class Accelerator {
  public:
-  // Takes rank, world size and addresses from the environment (accel's or torchrun's; without
-  // either, one process), chooses the device, and joins the other ranks. Collective. Throws
-  // std::invalid_argument for a bad environment, CommunicationError if the world cannot be joined,
-  // std::runtime_error if there is a GPU but the CUDA part cannot be loaded.
+  // Reads rank, world size and addresses from the environment of accel or torchrun (one process
+  // without either). Chooses the device, and joins the other ranks. Collective. Throws
+  // std::invalid_argument for a bad environment or option; CommunicationError if the world cannot
+  // be joined; std::runtime_error if there is a GPU but the CUDA part cannot be loaded.
   explicit Accelerator(const AcceleratorOptions& options = {});
 
-  const AcceleratorOptions& options() const;  // After the environment's overrides.
+  const AcceleratorOptions& options() const;  // Includes the environment's overrides.
   void set_even_batches(bool even);           // Affects loaders that are prepared later.
   const std::string& project_dir() const;
   const std::string& logging_dir() const;
@@ -79,14 +79,15 @@ class Accelerator {
   // Blocks until every rank has called it. Collective: one barrier.
   void wait_for_everyone() const { processes().wait_for_everyone(); }
 
-  // Call `body` on the main process (of the job; of each machine), then on the others, for example
-  // to download data once. Return its result. If it throws on a first process, the others throw
-  // std::runtime_error with that text instead of calling it. Collective: two all-gathers.
+  // Call `body` first on the main process (of the job, or of each machine), then on the
+  // others, for example to download data once. Return its result. If `body` throws on a first
+  // process, the others throw std::runtime_error with the same text and do not call `body`.
+  // Collective: two all-gathers.
   auto main_process_first(auto&& body) const { return processes().main_first(body); }
   auto local_main_process_first(auto&& body) const { return processes().local_main_first(body); }
-  // Call `body` on one process only. The others return immediately, with std::nullopt for a
-  // result. If `body` throws and its process leaves, the error of the others' next collective has
-  // its rank and text.
+  // Call `body` on one process, or on one of each machine (local). The other processes return
+  // immediately, with std::nullopt for a result. If `body` throws and its process exits, the next
+  // collective of the other ranks throws an error with the rank and the text.
   auto on_main_process(auto&& body) const { return processes().on_main(body); }
   auto on_local_main_process(auto&& body) const { return processes().on_local_main(body); }
   auto on_last_process(auto&& body) const { return processes().on_last(body); }
@@ -97,23 +98,23 @@ class Accelerator {
   void print(const auto&... args) const {
     if (is_local_main_process()) ((std::cout << ... << args) << std::endl);
   }
-  // Shows progress through `range`, which outlives the loop, on each machine's main process's
-  // standard error: a bar on a terminal, else a line every 30 s. A range without a size has
-  // only a count.
+  // Shows progress through `range` on standard error of each machine's main process: a bar on a
+  // terminal, otherwise a line every 30 s. A range without a size has only a count. The range must
+  // outlive the loop.
   auto progress(auto& range, std::string label = "") const {
     return processes().progress(range, std::move(label));
   }
 
   // Returns this process's consecutive part of a tensor's rows or a vector's items, or of each one
-  // in a map, pair or tuple. Parts differ by at most one item, and longer ones come first.
-  // `apply_padding` repeats the last item so that all parts are equally long. Throws
-  // std::invalid_argument if the lengths of the values differ.
+  // in a map, pair, tuple or array. Parts differ by at most one item, and longer ones come first.
+  // If `apply_padding`, the last item is repeated so that all parts are equally long. Throws
+  // std::invalid_argument if the lengths of the values differ, or if there is nothing to split.
   auto split_between_processes(const auto& value, bool apply_padding = false) const {
     return runtime::split_between(num_processes(), process_index(), value, apply_padding);
   }
 
-  // A flag that any rank can set. check_trigger() returns whether a rank has, and clears it on all.
-  // Collective: check_trigger(), one all-gather.
+  // set_trigger() sets a flag of this process. check_trigger() returns true if any rank has set its
+  // flag, and clears all flags. Collective: check_trigger(), one all-gather.
   void set_trigger() { processes().set_trigger(); }
   bool check_trigger() { return processes().check_trigger(); }
 
@@ -123,18 +124,18 @@ class Accelerator {
   void synchronize_rng_states() const { processes().synchronize_rng_states(); }
 
   // ---- Collectives ------------------------------------------------------------------------------
-  // Take a tensor or a structure of tensors (accel/nested.h), with the same structure on all ranks,
-  // and return the same type. With AcceleratorOptions::debug they throw DistributedOperationError,
-  // with a table of what each rank brings, if the ranks' arguments do not match.
+  // Methods take a tensor or a structure of tensors (accel/nested.h), with the same structure on
+  // all ranks, and return the same type. With AcceleratorOptions::debug they throw
+  // DistributedOperationError, which shows what each rank brings, if the arguments do not match.
 
-  // Concatenates the ranks' tensors in rank order: N ranks with [d0, ...] get
-  // [N * d0, ...], with 0-dim [N]. Shapes must be equal on all ranks. One process gets `value`
+  // Concatenates the ranks' tensors in rank order: N tensors of shape [d0, ...] give [N * d0, ...],
+  // and N 0-dim tensors give [N]. Shapes must be equal on all ranks. One process gets `value`
   // unchanged. Collective: one all-gather for each tensor.
   auto gather(const nested_tensors auto& value) const { return collectives().gather(value); }
-  // As gather(), without the samples that even_batches repeated at the end of the current loop's
-  // loader. Cuts only tensors with one row per sample: if batches differ in size, as a batch
-  // sampler's may, rows of pad_across_processes() remain. Returns a tuple for several values.
-  // Gathers strings as gather_object() does, and cuts them if there is one per sample.
+  // Gathers as gather() does, and cuts off the samples that even_batches repeated at the end of the
+  // current loop's loader. A tensor without one row per sample, as pad_across_processes() may
+  // return, is not cut. Returns a tuple for several values. Gathers strings as gather_object()
+  // does, and cuts them if there is one per sample.
   auto gather_for_metrics(const auto&... values) const {
     return collectives().gather_for_metrics(values...);
   }
@@ -144,7 +145,7 @@ class Accelerator {
   auto reduce(const nested_tensors auto& value, runtime::Reduction reduction = torch::kSum) const {
     return collectives().reduce(value, reduction);
   }
-  // Returns `from_process`'s tensors; shapes and dtypes are equal on all ranks. Throws
+  // Returns the tensors of `from_process`. Shapes and dtypes must be equal on all ranks. Throws
   // std::invalid_argument for an unknown process. Collective: one broadcast per 25 MiB of a dtype.
   auto broadcast(const nested_tensors auto& value, int from_process = 0) const {
     return collectives().broadcast(value, from_process);
@@ -155,8 +156,8 @@ class Accelerator {
                             const PadOptions& options = {}) const {
     return collectives().pad(value, options);
   }
-  // The first returns all ranks' objects (any number, any bytes) in rank order: two all-gathers.
-  // The second returns `from_process`'s object and throws as broadcast() does: two broadcasts.
+  // gather_object() returns all ranks' objects (any number and bytes) in rank order: two
+  // all-gathers. broadcast_object() throws as broadcast() does: two broadcasts.
   std::vector<std::string> gather_object(const std::vector<std::string>& objects) const;
   std::string broadcast_object(const std::string& object, int from_process = 0) const;
 
@@ -166,11 +167,12 @@ class Accelerator {
   // shared_ptr), Schedulers, LibTorch's schedulers (of a prepared optimizer) and loaders of
   // make_data_loader(). Returns one object, or a tuple in the order given. A module is moved to the
   // device and gets rank 0's parameters and buffers. backward() reduces its gradients until
-  // free_memory(), and as long as the result is kept after that. A prepared loader yields this
-  // process's share. Other objects, and prepared ones, are returned unchanged.
+  // free_memory(), and then while the result is kept. A prepared loader yields this process's
+  // share. Other objects, and objects that are already prepared, are returned unchanged.
   //
   // Collective, object by object: for a module one all-gather, and one broadcast per 25 MiB of a
-  // dtype; for a loader one broadcast. Throws std::invalid_argument if the ranks' modules differ.
+  // dtype (more of both with sharding); for a loader one broadcast. Throws std::invalid_argument if
+  // the ranks' modules differ.
   template <typename T>
   auto prepare(T&& object) {
     return preparation().prepare(std::forward<T>(object));
@@ -190,7 +192,7 @@ class Accelerator {
                                       : model.strategy()->sharding_report());
   }
   // Forgets what was prepared and restarts the window of accumulation, for another training in the
-  // same process. Prepared objects are destroyed with their last holder.
+  // same process. A prepared object is destroyed when its last holder is.
   void free_memory();
   // Returns the same loader, but its loops skip their first `steps` batches.
   auto skip_first_batches(const auto& loader, std::size_t steps) const {
@@ -202,7 +204,7 @@ class Accelerator {
   // ---- The step: runtime/step/training_step.h ---------------------------------------------------
 
   // Makes the backward pass from a scalar `loss`, divided by the accumulation steps, and scaled in
-  // fp16. Gradients of prepared models are then the mean over all ranks; they add up until they are
+  // fp16. Gradients of prepared models are then the mean over all ranks. They add up until they are
   // zeroed. Collective for the models that the loss depends on. Throws std::runtime_error that
   // names the parameters without a gradient, unless find_unused_parameters is set;
   // CommunicationError if a peer is lost; std::logic_error if a prepared model ran outside of
@@ -219,9 +221,9 @@ class Accelerator {
   //   }
   //
   // backward() divides the loss by the number of batches in the window, and reduces gradients only
-  // in its last batch. Until then step() and zero_grad() do nothing. At the end of a short window
-  // gradients are scaled up, so that each of its batches has the same weight. A further call for
-  // other models in the same step of a prepared loader belongs to the same batch.
+  // in the last batch. In the batches before, step() and zero_grad() do nothing. At the end of a
+  // short window gradients are scaled up, so that all its batches have the same weight. A further
+  // call for other models in the same step of a prepared loader belongs to the same batch.
   [[nodiscard]] runtime::AccumulationScope accumulate(const auto&... models) {
     return begin_batch({runtime::module_of(models.unwrap())...}, {models.strategy()...});
   }
@@ -229,34 +231,34 @@ class Accelerator {
   [[nodiscard]] runtime::GradientSyncScope no_sync(const auto&... models) {
     return {runtime::GradientSync::kOff, {models.strategy()...}};
   }
-  // While the scope lives, backward() reduces the gradients of the models, including those that it
-  // left unreduced, despite accumulate() and no_sync().
+  // While the scope lives, backward() reduces the gradients of the models despite accumulate() and
+  // no_sync(). It then also reduces the gradients that earlier passes left unreduced.
   [[nodiscard]] runtime::GradientSyncScope trigger_sync_in_backward(const auto&... models) {
     return {runtime::GradientSync::kForced, {models.strategy()...}};
   }
 
-  // Returns true if the current batch ends its window, so that optimizers step; also without
-  // accumulate(). Set it before backward(), which reduces if it is true: if it is set later, step()
-  // throws std::logic_error, because gradients are not reduced. The next batch resets it.
+  // Returns true if the current batch ends its window, so that optimizers step, and before the
+  // first batch. Set it before backward(), which reduces gradients only if it is true; otherwise
+  // step() of several processes throws std::logic_error. The next batch resets it.
   bool sync_gradients() const;
   void set_sync_gradients(bool sync);
   int gradient_accumulation_steps() const;
   void set_gradient_accumulation_steps(int steps);  // >= 1; from the next batch on.
 
   // Scale the gradients of `parameters` down to a total norm, or clip each element to
-  // +-clip_value. The first returns the norm before, as a 0-dim tensor on their device: .item() of
-  // it waits for a GPU. It is not finite if fp16 gradients overflowed. In fp16 both first unscale
-  // the gradients of these parameters' optimizers, and throw std::logic_error unless
-  // sync_gradients().
+  // +-clip_value. clip_grad_norm_() returns the norm before, a 0-dim tensor on their device,
+  // whose item() waits for a GPU. The norm is infinite or NaN if fp16 gradients overflowed. In
+  // fp16 both first unscale the gradients of the optimizers of `parameters`, and throw
+  // std::logic_error unless sync_gradients().
   at::Tensor clip_grad_norm_(const std::vector<at::Tensor>& parameters, double max_norm,
                              double norm_type = 2);
   void clip_grad_value_(const std::vector<at::Tensor>& parameters, double clip_value);
 
   // While the scope lives, this thread computes in mixed_precision(). Calls of prepared models need
-  // no scope; losses and other computations outside of them do.
+  // no scope, but losses and other computations do.
   [[nodiscard]] runtime::AutocastScope autocast(const AutocastOptions& options = {}) const;
   // In fp16, divide the gradients of all optimizers, or of one, by the loss scale, once after each
-  // backward pass. step() and clipping do so by themselves. Throw as clipping does.
+  // backward pass. step() and clipping call it if needed. Throw as clipping does.
   void unscale_gradients();
   template <typename Optim>
   void unscale_gradients(const Optimizer<Optim>& optimizer) {
@@ -266,26 +268,26 @@ class Accelerator {
   bool optimizer_step_was_skipped() const;
 
   // Runs `body`, a training loop in which processes may have different numbers of batches. A
-  // process that has ended takes part in the others' backward passes with gradients of zero, so
-  // gradients remain means over all processes. At the end all processes get the parameters,
-  // buffers, state of prepared optimizers, steps of schedulers and accumulation, and loss scale of
-  // one that ended last. A loss may depend on one prepared model only; other collectives throw
-  // std::logic_error in `body`. Throws std::invalid_argument for a static_graph, and what `body`
-  // throws. Collective: one all-gather before each backward pass, broadcasts at the end.
+  // process that has left `body` takes part in the others' backward passes with gradients of zero,
+  // so gradients remain means over all processes. At the end all processes get the model, optimizer
+  // state, schedules, accumulation and loss scale of a process that left `body` last. A loss may
+  // depend on one prepared model only. Other collectives in `body` throw std::logic_error. Throws
+  // std::invalid_argument for a static_graph, and what `body` throws. Collective: one all-gather
+  // before each backward pass, broadcasts at the end.
   void join_uneven_inputs(const std::function<void()>& body, const JoinOptions& options = {});
 
   // ---- Saving and loading (CheckpointError on failure): docs/life-of-a-checkpoint.md ------------
 
   // Returns the parameters and buffers of a prepared or plain model, in the order and with the
-  // names of Python's state dict; tied ones under each name. They share the model's memory,
-  // without a graph. Of a sharded model the main process gets copies on the CPU, and the others get
-  // nothing. Collective for these: an all-gather for each unit.
+  // names of Python's state dict. A tied tensor is listed under each name. The tensors share the
+  // model's memory, and have no graph. For a sharded model the main process gets copies on the CPU,
+  // the others get nothing, and the call is collective: an all-gather for each unit.
   auto get_state_dict(const auto& model) const {
     return state_dict_of(*runtime::any_module_of(model));
   }
 
   // Saves what torch::save() takes, or a prepared model or optimizer, for torch::load(). Only the
-  // main process writes; the others return immediately. `path` is durable when this returns; after
+  // main process writes; the others return immediately. `path` is durable when this returns. After
   // a crash it is the old file or the new one, never a mixture. Needs accel/save.h.
   void save(const auto& object, const std::string& path, const SaveOptions& options = {}) const {
     save_bytes(path, options, runtime::archive_writer(object));
@@ -300,24 +302,24 @@ class Accelerator {
                   runtime::ByteSize max_size = "10GB") const {
     save_module(*runtime::any_module_of(model), folder, max_size);
   }
-  // Reads such weights (a folder, an index or one file) into the model's parameters and buffers, on
-  // every process. If `strict`, file and model must have the same names. If names or shapes do not
-  // match, nothing is loaded. Collective: one all-gather.
+  // Reads weights of save_model(), or of Python (a folder, an index or one file), into the model's
+  // parameters and buffers, on every process. If `strict`, file and model must have the same names.
+  // If names or shapes do not match, nothing is loaded. Collective: one all-gather.
   void load_checkpoint_in_model(const auto& model, const std::string& path,
                                 bool strict = true) const {
     load_module(*runtime::any_module_of(model), path, strict);
   }
 
-  // Adds an object to checkpoints. It must outlive the last save, and has
-  // save(torch::serialize::OutputArchive&) and load(torch::serialize::InputArchive&). The main
+  // Adds an object to checkpoints. The object must outlive the last save, and have the methods
+  // save(torch::serialize::OutputArchive&) and load(torch::serialize::InputArchive&). Only the main
   // process's object is saved, and every process loads it.
   void register_for_checkpointing(auto& object) {
     add_checkpointed([&object](auto& archive) { object.save(archive); },
                      [&object](auto& archive) { object.load(archive); });
   }
-  // A hook is called on every process, with the shared folder that is being written or is about to
-  // be read. It may write files there under new names, which become part of the checkpoint, or read
-  // them. Register the same hooks on all ranks. If one throws, the save or load fails on all ranks.
+  // Register the same hooks on all ranks. A hook is called on every process, with the shared folder
+  // that is being written or is about to be read. Files that a save hook adds there become part of
+  // the checkpoint. If a hook throws, the save or load fails on all ranks.
   void register_save_state_pre_hook(CheckpointHook hook);
   void register_load_state_pre_hook(CheckpointHook hook);
 
@@ -326,42 +328,43 @@ class Accelerator {
   // random number generators. Call it between step() and the next backward(). If `folder` is empty,
   // it is project_dir/checkpoints/checkpoint_N. A symbolic link stands for its target.
   //
-  // Returns when the state is copied into memory that is kept for the next save, or on a GPU when
-  // the copies are queued on the current stream. The checkpoint is then written in the background,
-  // and gets its name when it is durable. With StateDictType::kFull, sharded models are not copied,
-  // and this returns when their tensors are written, though not durable. Throws, on all ranks: the
-  // error of the previous save; ParametersDiffer if the ranks have trained apart;
+  // Returns when the state is copied into memory that is kept for the next save. On a GPU it
+  // returns when the copies are queued on the current stream. The checkpoint is then written in the
+  // background, and gets its name when it is durable. With StateDictType::kFull, sharded models are
+  // not copied, and this returns when their tensors are written, though not durable. Throws, on all
+  // ranks: the error of the previous save; ParametersDiffer if the ranks have trained apart;
   // std::invalid_argument if the folder is a mount point, or exists and is no checkpoint.
-  // Collective: two broadcasts, two all-gathers; one more for hooks; one broadcast for the first N
-  // of a run that has loaded nothing; in a window two all-reduces per model and one per parameter;
-  // with kFull one broadcast per optimizer with moments of sharded models, and one per tensor and
-  // rank that holds elements of it.
+  // Collective: four all-gathers, one more for hooks, two more for kSharded models; one broadcast
+  // for the first N of a run that has loaded nothing; in a window one all-reduce per model and
+  // gradient; with kFull one broadcast per optimizer, and one per tensor and rank that holds
+  // elements of it.
   void save_state(const std::string& folder = "");
-  void wait_for_save();  // Blocks until the last save_state() is durable. One broadcast.
+  void wait_for_save();  // Blocks until the last save_state() is durable. One all-gather.
 
-  // Loads a checkpoint of any number of processes into the same objects, prepared and registered
-  // in the same order. The next loop over a loader yields the rest of the saved epoch. If `folder`
-  // is empty, loads the newest complete checkpoint of project_dir: damaged ones are skipped and
+  // Loads a checkpoint of any number of processes into the same objects, prepared and registered in
+  // the same order. The next loop over a loader yields the rest of the saved epoch. If `folder` is
+  // empty, loads the newest complete checkpoint of project_dir. Damaged ones are then skipped and
   // logged to standard error, and the next automatic name follows the last one. Throws if there is
-  // none, it does not fit, or all are damaged. Collective: two broadcasts, one all-gather; one
-  // more for hooks.
+  // none, it does not fit, or all are damaged. Collective: two all-gathers, one broadcast; one more
+  // all-gather for hooks.
   void load_state(const std::string& folder = "");
   // Calls load_state() if there is a checkpoint, good or damaged, and returns whether there was
   // one. A program that calls this before `for (std::size_t epoch : loader.epochs(10))` resumes
   // after a restart. Also allocates the memory of the first save, in the background.
   bool resume_from_newest();
 
-  // The N of the next checkpoint that save_state() names. If a run has loaded nothing, its first
-  // save skips the numbers of another run's checkpoints. If N is set, it must be the same on all
-  // processes, and checkpoint_N must not exist.
+  // The N of the next checkpoint that save_state() names. The first save of a run that has loaded
+  // nothing skips the numbers that another run has used. A program that sets N must set the same N
+  // on all processes, and checkpoint_N must not exist.
   std::uint64_t save_iteration() const;
   void set_save_iteration(std::uint64_t iteration);
 
   // ---- Reporting --------------------------------------------------------------------------------
 
-  // Starts the trackers of log_with on the main process, with files in logging_dir/project_name,
-  // and ends an earlier run. Throws std::invalid_argument if a tracker needs a folder and none is
-  // set. Disk errors are logged and do not stop training.
+  // Starts the trackers of log_with on the main process, with files in
+  // logging_dir/project_name. Ends trackers that already run first. Throws
+  // std::invalid_argument, on every process, if a tracker needs a folder and none is set.
+  // Exceptions of a tracker are logged and do not stop training.
   void init_trackers(const std::string& project_name, const TrackedValues& config = {});
   // Logs values: accelerator.log({{"loss", loss.item<double>()}, {"epoch", epoch}}, step). Throws
   // std::logic_error before init_trackers(), if there are trackers.
@@ -370,7 +373,7 @@ class Accelerator {
   Tracker& get_tracker(const std::string& name) const;
   // Records the operators that run on this process while the scope lives: see accel/profile.h.
   [[nodiscard]] Profile profile(ProfileOptions options = {}) const;
-  void end_training();  // Waits for the save, ends trackers. One broadcast.
+  void end_training();  // Waits for the save, then ends the trackers. One all-gather.
 
  private:
   using Modules = std::vector<std::shared_ptr<torch::nn::Module>>;

@@ -1,6 +1,6 @@
-// Activation checkpointing: a part of the forward pass keeps its inputs only, and is computed again
-// in the backward pass. This trades time, about one more forward pass, for the memory of all
-// activations inside the part. It works with and without sharding, on one process and on several.
+// Activation checkpointing: a part of the forward pass keeps only its inputs, and is computed again
+// in the backward pass. This saves the memory of all activations inside the part, and costs about
+// one more forward pass. It works with and without sharding, on one process and on several.
 //
 //   torch::Tensor forward(torch::Tensor x) {
 //     for (const auto& block : *blocks) {
@@ -26,21 +26,22 @@ namespace accel {
 // Returns `function(args...)`. If gradients are recorded, the activations inside are dropped, and
 // the function is called again, with equal arguments, in the backward pass.
 //
-// The function is copied, and so is what it captures by value; what it captures by reference, such
-// as a module, must live until the backward pass is over. It must compute the same each time, on
-// the same shapes; the random numbers of dropout and the state of autocast are repeated. A tensor
-// that requires a gradient must be a parameter, be computed inside, or be in `args`, where it may
-// lie in containers, pairs and tuples (accel/nested.h); other arguments are copied as they are.
-// Arguments must not be changed in place before the backward pass. The result is a tensor, or a
-// container, pair or tuple of tensors.
+// The function is copied with what it captures by value. Objects that it captures by reference,
+// such as a module, must live until the backward pass is over. The function must compute the same
+// each time, on the same shapes. The random numbers of dropout and the state of autocast are
+// repeated for it. A tensor that requires a gradient must be a parameter, be computed inside, or be
+// in `args`. There it may lie in containers, pairs and tuples (accel/nested.h). Other arguments are
+// copied unchanged. No argument may be changed in place before the backward pass. The result is a
+// tensor, or a container, pair or tuple of tensors.
 //
-// Gradients arrive at parameters as without checkpointing, so data parallel training, sharding,
-// accumulation and hooks of parameters work alike. Memory is largest while one part is computed, in
-// forward as in backward. Parts may be nested.
+// Gradients arrive at parameters as without checkpointing. Data parallel training, sharding,
+// accumulation and hooks of parameters therefore work as usual. Memory use is largest while one
+// part is computed, in forward as in backward. Parts may be nested.
 //
 // Throws std::invalid_argument if the function uses a tensor with a graph that is not among the
-// arguments. In the backward pass, std::runtime_error is thrown if the second call returns other
-// tensors than the first, and std::logic_error if gradients of gradients are asked for.
+// arguments. The backward pass throws std::runtime_error if the second call returns other shapes or
+// types than the first. It throws std::logic_error if gradients of gradients are requested, or if
+// the pass is repeated without retain_graph.
 template <typename F, typename... Args>
 auto checkpoint(F function, Args... args) {
   using Result = std::invoke_result_t<F&, Args&...>;
@@ -49,7 +50,7 @@ auto checkpoint(F function, Args... args) {
                 "container, pair or tuple of tensors");
   auto arguments = std::make_shared<std::tuple<Args...>>(std::move(args)...);
   std::vector<at::Tensor> inputs = tensors_of(*arguments);
-  // The node keeps the inputs, so that autograd finds changes in place.
+  // The node of the graph keeps the inputs, because autograd then detects changes in place.
   for_each_tensor(*arguments, [](at::Tensor& tensor) { tensor = at::Tensor(); });
   auto result = std::make_shared<std::optional<Result>>();
   std::vector<at::Tensor> outputs = runtime::call_and_recompute(

@@ -1,4 +1,5 @@
-// A data loader whose type names only its batches, for members and parameters of programs.
+// A data loader whose type depends only on the type of its batches, for members and
+// parameters of programs.
 #pragma once
 
 #include <concepts>
@@ -24,8 +25,8 @@ class DataLoader;
 //   void train(accel::AnyLoader<torch::data::Example<>> loader);
 //   train(accelerator.prepare(accel::make_data_loader(dataset, 64)));
 //
-// An AnyLoader is the same loader as the one that it was made from. Its methods do the same as
-// those of DataLoader. Not thread-safe.
+// An AnyLoader is the same loader as the DataLoader that it was made from, and its methods do the
+// same. Not thread-safe.
 template <typename Batch>
 class AnyLoader : public LoaderEpochs {
  public:

@@ -49,8 +49,8 @@ class BatchSizeSearch {
       } catch (const std::exception& error) {
         if (!should_reduce_batch_size(error)) throw;
       }
-      // After the handler, because the exception keeps memory of the failed call alive
-      // until it ends.
+      // Not in the handler, because the exception keeps memory of the failed call alive until
+      // the handler ends.
       reduce();
     }
   }

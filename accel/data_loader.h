@@ -9,10 +9,10 @@
 //     for (auto& batch : loader) { ... }
 //   }
 //
-// Why not torch's loaders? They hide their dataset and sampler, so they can neither be divided
-// among processes nor resume in the middle of an epoch. This loader does both without
-// communication: all ranks have the same seed, so all draw the same order, and each picks its own
-// share of the samples. A sample passes through these pieces, in this order:
+// Torch's own loaders hide their dataset and sampler, so they can neither be divided among
+// processes nor resume in the middle of an epoch. This loader does both without communication. All
+// ranks have the same seed, so all draw the same order, and each picks its own share of the
+// samples. A sample passes through these pieces, in this order:
 // clang-format off
 //
 //   sampler          draws the indices of an epoch from its own random stream
@@ -21,17 +21,17 @@
 //                    (runtime/core/batch_sampler_shard.h; for streams, iterable_shard.h)
 //   dataset          is read, by the loop's own thread or by worker threads ahead of it
 //                    (runtime/data/map_stream.h, iterable_stream.h, read_ahead.h)
-//   dispatch         where rank 0 reads for all: a broadcast and a scatter per step
-//                    (runtime/data/dispatched_stream.h)
+//   dispatch         if rank 0 reads for all ranks, each step makes a broadcast and a scatter of
+//                    each tensor (runtime/data/dispatched_stream.h)
 //   device transfer  copies the batch while the one before it is processed
 //                    (runtime/data/device_transfer.h)
-//   loop             hands out one batch per step, always one batch ahead
-//                    (runtime/data/epoch_loop.h)
+//   loop             hands out one batch per step, after it has read the next one, because it
+//                    must know which batch is the last (runtime/data/epoch_loop.h)
 // clang-format on
 //
 // The position in an epoch is a single number: how many samples all processes together
 // have seen. It does not depend on the number of processes or on the batch size. A
-// checkpoint with epoch, seed and this number can therefore be resumed with another number
+// checkpoint holds epoch, seed and this number, so it can be resumed with another number
 // of processes (runtime/core/epoch_sequence.h).
 #pragma once
 
@@ -64,18 +64,18 @@
 
 namespace accel {
 
-// A holder, like LibTorch's modules: copies are the same loader. A prepared loader shares the
-// dataset and sampler of the one that prepare() was given; only one of these can be in a loop at a
-// time. Not thread-safe.
+// A data loader: a holder, like LibTorch's modules, so copies are the same loader. A prepared
+// loader shares the dataset and sampler of the loader that prepare() was given. Only one of the two
+// can be in a loop at a time. Not thread-safe.
 //
 // Before prepare(), a loader yields every batch. A prepared loader yields this process's share, on
-// the device; batch_size is then per process, or the sum over all processes with split_batches. If
-// the sampler shuffles, each epoch has another order, which is the same on all ranks. Batches
-// always come in the sampler's order: DataLoaderOptions::enforce_ordering is ignored.
+// the device. Its batch_size is per process, or the sum over all processes with split_batches. If
+// the sampler shuffles, each epoch has another order, which is the same on all ranks. Batches come
+// in the sampler's order, because DataLoaderOptions::enforce_ordering is ignored.
 //
-// A dataset whose samples have indices is read through a sampler of indices, or through one that
-// makes the batches itself (batch_sampler in runtime/data/data_source.h). Each process reads
-// only its share.
+// A dataset whose samples have indices is read through a sampler of indices, or through a
+// batch sampler, which makes the batches itself (runtime/data/data_source.h). Each process
+// reads only its share.
 //
 // A stream is a dataset that is asked for a number of samples: torch's StatefulDataset, or a
 // StreamDataset with a StreamSampler. A StatefulDataset ends an epoch with std::nullopt; an empty
@@ -83,7 +83,7 @@ namespace accel {
 // dispatch_batches, only rank 0 reads.
 //
 // If DataLoaderOptions::workers is 0, the thread of the loop reads. Otherwise that many threads
-// read ahead of it, but only one reads a stream.
+// read ahead of the loop, but a stream has only one such thread.
 template <typename Dataset, typename Sampler>
 class DataLoader : public LoaderEpochs {
  public:
@@ -101,11 +101,11 @@ class DataLoader : public LoaderEpochs {
   // Begins an epoch. Throws std::logic_error inside a loop over this loader, or over one with the
   // same dataset and sampler.
   //
-  // This and each step of the loop throw the exception of the dataset or sampler for the batch that
-  // is due, which ends the epoch; std::invalid_argument if worker threads need copies of a dataset
-  // that cannot be copied; and std::runtime_error after DataLoaderOptions::timeout. The timeout is
-  // thrown only when the pending reads have returned. A read that never returns blocks the program,
-  // which then logs a line to standard error.
+  // begin() and each step of the loop throw the exception of the dataset or sampler for the batch
+  // that is due, which ends the epoch. They throw std::invalid_argument if worker threads need
+  // copies of a dataset that cannot be copied, and std::runtime_error after
+  // DataLoaderOptions::timeout. The timeout is thrown only when the pending reads have returned. A
+  // read that never returns blocks the program, which then logs a line to standard error.
   //
   // With AcceleratorOptions::rng_types, begin() is collective: one broadcast. With dispatch_batches
   // each step is collective too. A failed read of rank 0, or a lost peer, is then a
@@ -131,7 +131,7 @@ class DataLoader : public LoaderEpochs {
   DataLoader& operator*() { return *this; }
 
   // Returns the number of batches that this process gets in a whole epoch, without those that
-  // skip_first_batches() skips. Uses the sampler's size() if it has one; otherwise the sampler is
+  // skip_first_batches() skips. Uses the sampler's size() if it has one. Otherwise the sampler is
   // assumed to yield each sample of the dataset once. Throws std::logic_error if neither has a
   // size, or if the number depends on the size of a batch sampler's last batch.
   std::size_t size() const {
@@ -269,10 +269,10 @@ class DataLoader : public LoaderEpochs {
 };
 
 // Returns the same loader, but its loops skip their first `steps` batches. Skipped batches of a
-// dataset with indices are not read; those of a stream are read and dropped. Both loaders share
-// one count of epochs. A loop that resumes an epoch from a checkpoint skips only the samples
-// that were seen. A program that skips the seen steps itself, as Python programs do, is
-// therefore correct too.
+// dataset with indices are not read; those of a stream are read and dropped. Both loaders share one
+// count of epochs. A loop that resumes an epoch from a checkpoint skips only the samples that were
+// seen, not `steps` batches in addition. So a program that skips the seen steps itself, as Python
+// programs do, is correct too.
 template <typename Dataset, typename Sampler>
 DataLoader<Dataset, Sampler> skip_first_batches(const DataLoader<Dataset, Sampler>& loader,
                                                 std::size_t steps) {

@@ -1,6 +1,7 @@
-// The errors of accel that a program may want to catch by their class. Others are the standard
-// library's: std::invalid_argument for an argument or option that is out of range, std::logic_error
-// for a call in the wrong state, and std::runtime_error for failures outside of the program.
+// The errors of accel that a program may want to catch by their class. Other errors have
+// classes of the standard library. They are std::invalid_argument for an argument out of range,
+// std::logic_error for a call in the wrong state, and std::runtime_error for failures outside
+// of the program.
 #pragma once
 
 #include <stdexcept>
@@ -10,9 +11,9 @@
 
 namespace accel {
 
-// A collective call failed: a peer is gone, did not take part within the timeout, or is in another
-// call. The text has the rank and the call that failed, and the ranks that have not reached that
-// call or are in another one.
+// A collective call failed, because a peer is gone, did not take part within the timeout, or is in
+// another call. The text has the rank and the call that failed, and names the ranks that have not
+// reached that call or are in another call.
 class CommunicationError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -37,14 +38,14 @@ class DistributedOperationError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// A worker of accel::launch() failed, or accel launch itself.
+// A worker of accel::launch() has failed, or accel launch itself has.
 class LaunchError : public std::runtime_error {
  public:
   LaunchError(const std::string& text, int rank, int exit_code)
       : std::runtime_error(text), rank_(rank), exit_code_(exit_code) {}
 
-  int rank() const { return rank_; }  // The rank that failed first, or -1 if no single one did.
-  // That of accel launch: the worker's, or 128 + N for signal N.
+  int rank() const { return rank_; }  // The rank that failed first, or -1 if it is not known.
+  // The exit code of accel launch: that of the worker, or 128 + N for signal N.
   int exit_code() const { return exit_code_; }
 
  private:
@@ -59,8 +60,8 @@ class ParametersDiffer : public std::runtime_error {
 };
 
 // A CheckpointError that is permanent: a file is torn, corrupt or missing, so every later read
-// fails as well. Not thrown for a system error, which may be temporary, nor for a checkpoint of
-// another version, which another program can read.
+// fails as well. Not thrown for a system error, because it may be temporary, nor for a checkpoint
+// of another version, because another program can read it.
 class DamageError : public CheckpointError {
  public:
   using CheckpointError::CheckpointError;

@@ -4,20 +4,21 @@
 //       accel::launch([&] { return train(folder); }, {.num_processes = 2, .cpu = true});
 //
 // Starts `accel launch` on this program with its own arguments. Each worker executes main() again
-// up to the same call of launch(), calls the function there, hands its result over, and exits. So
-// the function may be any lambda, with any captures, at any place of the program, and the program
-// may use threads and GPUs itself, because a worker is a new process and no fork. It follows that:
+// up to the same call of launch(), calls the function there, hands over the result, and exits. The
+// function may therefore be any lambda, with any captures, at any place of the program. The program
+// itself may use threads and GPUs, because a worker is a new process and no fork. Consequences:
 //
-//   - What main() does before the call is done in each worker too. is_launched() tells them apart.
+//   - A worker, too, executes what main() does before the call. is_launched() returns true there.
 //     In a worker, captured variables have the values that its own main() gave them.
-//   - An earlier call of launch() starts nothing in a worker. It returns, or throws, there what it
-//     did in the caller. So the calls must come in the same order in each process.
-//   - The working directory at the time of the call is the workers', so a program that changes it
+//   - An earlier call of launch() starts nothing in a worker. There it returns or throws what it
+//     returned or threw in the caller. So the calls must come in the same order in each process.
+//   - Workers start in the working directory of the time of the call, so a program that changes it
 //     must not need relative paths in its arguments.
 //
-// The workers have the environment of `accel launch`, so each may construct an accel::Accelerator.
-// They end with SIGTERM if this program ends, even by SIGKILL. Their output is the program's.
-// Call it from one thread at a time, and not from within the function: std::logic_error.
+// The workers have the environment of `accel launch`, so each may construct an
+// accel::Accelerator. They end with SIGTERM if this program ends, even by SIGKILL. They write to
+// the output of this program. Call launch() from one thread at a time. A call from within the
+// function throws std::logic_error.
 #pragma once
 
 #include <torch/types.h>
@@ -40,7 +41,8 @@ struct LaunchOptions {
   int max_restarts = 0;   // Start all workers again after a failure, at most this many times.
   // Further flags of `accel launch`, for example "--mixed_precision=bf16".
   std::vector<std::string> flags;
-  // Path of the program accel. If empty, the variable ACCEL_PROGRAM, then PATH.
+  // Path of the program accel. If empty, the environment variable ACCEL_PROGRAM has the path; if
+  // that is not set, the program is searched in PATH.
   std::string program;
 };
 
@@ -90,11 +92,13 @@ Result from_bytes(const std::string& bytes) {
 
 }  // namespace runtime
 
-// Returns the results in the order of ranks, or nothing for a function that returns void. Tensors
-// come back on the CPU, without gradients. Blocks until all workers have ended.
+// Calls `function` in each worker, and returns the results in the order of ranks, or nothing if the
+// function returns void. Tensors are returned on the CPU, without gradients. Blocks until all
+// workers have ended.
 //
-// LaunchError: a worker failed; the text is that of its exception. std::invalid_argument: an option
-// is out of range. std::runtime_error: there is no program accel, or no temporary folder.
+// Throws LaunchError with the text of the worker's exception if a worker failed, or if accel launch
+// did; std::invalid_argument if an option is out of range; std::runtime_error if there is no
+// program accel, or no temporary folder can be made.
 template <typename Function>
 auto launch(Function function, const LaunchOptions& options) {
   using Result = std::decay_t<std::invoke_result_t<Function&>>;

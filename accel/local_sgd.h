@@ -10,7 +10,8 @@
 
 namespace accel {
 
-// While the scope lives, backward() leaves this process's gradients in the model, unreduced:
+// A scope of local SGD. While it lives, backward() leaves this process's gradients in
+// the model, unreduced:
 //
 //   accel::LocalSgd local_sgd(accelerator, model, 8);
 //   for (auto& batch : loader) {

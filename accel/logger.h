@@ -19,8 +19,8 @@ struct LogOptions {
   bool in_order = false;
 };
 
-// Writes lines "TIME LEVEL NAME [rank R] MESSAGE" to standard error, in local time. Each line
-// is one unbuffered write. In a world of one the rank is omitted. A value type. Thread-safe,
+// A named writer of lines "TIME LEVEL NAME [rank R] MESSAGE" to standard error, in local time. Each
+// line is one unbuffered write. In a world of one the rank is omitted. A value type. Thread-safe,
 // except with in_order.
 class Logger {
  public:
@@ -32,9 +32,9 @@ class Logger {
   void error(std::string_view message, LogOptions options = {}) const;
   void critical(std::string_view message, LogOptions options = {}) const;
 
-  // Does nothing below the least level: no write and, because the level must be the same on all
-  // ranks, no barrier. With in_order, throws std::logic_error if the process has no Accelerator
-  // yet, and CommunicationError if a peer is lost.
+  // Logs a message, or does nothing below the least level. It then makes no barrier either, so the
+  // level must be the same on all ranks. With in_order, throws std::logic_error if the process has
+  // no Accelerator yet, and CommunicationError if a peer is lost.
   void log(Level level, std::string_view message, LogOptions options = {}) const;
 
   // Writes this warning once per process, even if several loggers are called with it.
@@ -53,9 +53,10 @@ class Logger {
   int world_size_;
 };
 
-// Returns a logger with this name. Its least level is `level` if given, otherwise that of
-// ACCELERATE_LOG_LEVEL (debug, info, warning, error or critical; case is ignored), otherwise info.
-// Throws std::invalid_argument for any other ACCELERATE_LOG_LEVEL, or a bad environment.
+// Returns a logger with this name. Its least level is `level` if that is given. Otherwise it is
+// the level in ACCELERATE_LOG_LEVEL (debug, info, warning, error or critical; case is ignored), or
+// info if the variable is not set. Throws std::invalid_argument for any other
+// ACCELERATE_LOG_LEVEL, or a bad environment.
 Logger get_logger(std::string name, std::optional<Logger::Level> level = std::nullopt);
 
 }  // namespace accel

@@ -31,15 +31,16 @@ LrSchedule step_schedule(std::int64_t step_size, double gamma = 0.1);
 // negative or exceeds total_steps.
 LrSchedule linear_schedule(std::int64_t warmup_steps, std::int64_t total_steps);
 
-// As linear_schedule(), but the rate falls along `cycles` periods of a cosine. The default, half a
-// period, ends at 0. After `total_steps` the cosine continues, so the rate rises again.
+// Returns the same schedule as linear_schedule(), but the rate falls along `cycles` periods of a
+// cosine. The default, half a period, ends at 0. After `total_steps` the cosine continues, so the
+// rate rises again.
 LrSchedule cosine_schedule(std::int64_t warmup_steps, std::int64_t total_steps,
                            double cycles = 0.5);
 
 enum class Anneal { kCosine, kLinear };
 
-// The arguments of torch.optim.lr_scheduler.OneCycleLR. The rate begins at max_lr / div_factor,
-// rises to max_lr over the first pct_start of the steps, and falls until it is the first rate
+// The arguments of torch.optim.lr_scheduler.OneCycleLR. The rate begins at max_lr / div_factor, and
+// rises to max_lr over the first pct_start of the steps. Then it falls until it is the first rate
 // divided by final_div_factor.
 struct OneCycle {
   double max_lr = 0;             // Above 0.

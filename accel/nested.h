@@ -6,8 +6,8 @@
 //   - torch::data::Example, with a target or without one
 //   - types with a const member `map_tensors(f)` that returns a copy of the object in which each
 //     tensor `t` is replaced by `f(t)`
-// It visits them in the order of the container or of the declaration; in a std::map, in the order
-// of the keys. Other values are ignored.
+// The walk visits them in the order of the container or of the declaration, and in a std::map in
+// the order of the keys. Other values are ignored.
 //
 // This header includes only LibTorch's tensor, because every file of every program includes it. It
 // therefore recognises an Example by its members.
@@ -29,9 +29,9 @@ namespace accel {
 
 namespace nested_internal {
 
-// The function type with which a member map_tensors() is called. It is one type for all callers:
-// otherwise a map_tensors() that calls accel::map_tensors() for values of its own type would be
-// instantiated without end, each time with a new type.
+// The function type with which a member map_tensors() is called. It is one type for all callers. A
+// member map_tensors() may call accel::map_tensors() for values of the same class. With a new type
+// for each call, it would be instantiated without end.
 using Replace = std::function<at::Tensor(const at::Tensor&)>;
 
 template <typename T>
@@ -66,7 +66,7 @@ concept unordered = requires {
   typename T::hasher;
 };
 
-// A range whose elements can hold tensors. The elements must be objects in memory; those of
+// A range whose elements can hold tensors. The elements must be objects in memory, which those of
 // c10::List, for example, are not.
 template <typename T>
 concept range =
@@ -107,11 +107,11 @@ void visit(T& value, F& f) {
 
 // The facts about the tensors in a type that are known at compile time.
 struct Contents {
-  // True if the type holds nothing else.
+  // True if the type holds nothing but tensors.
   bool only_tensors = false;
   // True if equal values yield their tensors in the same order.
   bool same_order = true;
-  // The number of tensors. nullopt if that differs between values of the type.
+  // The number of tensors. nullopt if the number differs between values of the type.
   std::optional<std::size_t> count = std::nullopt;
 };
 

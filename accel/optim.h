@@ -1,15 +1,16 @@
-// Optimizers that step with LibTorch's fused kernels: one launch for many parameters on a GPU, and
-// vectorized loops on a CPU, where torch::optim launches about ten operators for each parameter.
+// Optimizers that step with LibTorch's fused kernels. A step is one launch for many parameters on a
+// GPU, and vectorized loops on a CPU. torch::optim launches about ten operators for each parameter.
 //
-// Each class derives from LibTorch's class of the same name. Options, parameter groups, state and
-// archives are LibTorch's, so a file that one of them wrote can be loaded into the other, and so
-// can a checkpoint. Results differ in rounding only.
+// Each class derives from LibTorch's class of the same name, and has the same options, parameter
+// groups, state and archives. So each of the two can load a file or a checkpoint that the other
+// wrote. Results differ in rounding only.
 //
 //   auto optimizer = accelerator.prepare(
 //       accel::optim::AdamW(net->parameters(), torch::optim::AdamWOptions(1e-3)));
 //
-// A step is LibTorch's own if a gradient is sparse, complex, or has another dtype or memory layout
-// than its parameter, or if the parameters are neither on a CPU nor on a CUDA device.
+// A step is LibTorch's own if a gradient is sparse or complex, or has another dtype or memory
+// layout than its parameter. It is also LibTorch's own if the parameters are neither on a CPU nor
+// on a CUDA device.
 #pragma once
 
 #include <torch/optim/adam.h>

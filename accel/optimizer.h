@@ -21,7 +21,7 @@ namespace accel {
 
 // A prepared optimizer: a holder of any torch::optim optimizer. Copies are the same optimizer.
 // `->` gives access to its parameter groups, state and so on. `*` is the torch::optim
-// optimizer; its own step() and zero_grad() bypass gradient accumulation, the loss scale and
+// optimizer. The step() and zero_grad() of `*` bypass gradient accumulation, the loss scale and
 // the checks. Not thread-safe.
 template <typename Optim>
 class Optimizer {
@@ -40,9 +40,10 @@ class Optimizer {
   // returns an undefined tensor while gradients are accumulated, and in fp16 if a gradient is
   // infinite or NaN.
   //
-  // Throws std::logic_error for a closure in fp16, because it would run after the gradients are
-  // unscaled; and for gradients that must not be stepped on, for example those of loss.backward()
-  // with several processes (see OptimizerGradients::expect_ready()).
+  // Throws std::logic_error for a closure in fp16, because it would run after the
+  // gradients are unscaled, and for a closure with a sharded model. Also throws it for
+  // gradients that must not be stepped on, for example those of loss.backward() with
+  // several processes (see OptimizerGradients::expect_ready()).
   template <typename... Args>
   auto step(Args&&... args) {
     using Loss = decltype(optimizer_->step(std::forward<Args>(args)...));
@@ -117,8 +118,8 @@ class Optimizer {
 };
 
 // A prepared optimizer of any class. Every Optimizer<Optim> converts to it, so it is the type for
-// members and function parameters. step() takes an optional closure. The settings of each class are
-// reached by `->`, as in LibTorch.
+// members and function parameters. step() takes an optional closure. `->` gives access to the
+// settings of each class, as in LibTorch.
 using OptimizerRef = Optimizer<torch::optim::Optimizer>;
 
 // Archives hold the torch::optim optimizer alone. They make torch::save(optimizer, file) and

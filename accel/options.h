@@ -3,9 +3,9 @@
 //   accel::Accelerator accelerator({.gradient_accumulation = {.num_steps = 4},
 //                                   .mixed_precision = "bf16"});
 //
-// Aggregates, to be made with designated initializers. AcceleratorOptions follows the groups of
-// options that it holds; the options of methods come after it. Values out of range are rejected
-// where they are used, by std::invalid_argument with the option's name.
+// The types are aggregates, to initialize with designated initializers. AcceleratorOptions follows
+// the groups of options that it holds. The options of methods come after it. A value out of range
+// is rejected where it is used, by std::invalid_argument with the option's name.
 #pragma once
 
 #include <chrono>
@@ -24,11 +24,12 @@
 
 namespace accel {
 
-// How the gradients of several batches are added up for one optimizer step.
+// The options of gradient accumulation, which adds up the gradients of several batches for
+// one optimizer step.
 struct GradientAccumulation {
   // Batches per optimizer step, at least 1.
   int num_steps = 1;
-  // If true, a scheduler's step() counts in its step_count() while gradients accumulate too.
+  // If true, step_count() of a scheduler also counts calls of step() while gradients accumulate.
   bool adjust_scheduler = true;
   // If true, the last batch of a prepared loader ends the window, however short the window is.
   bool sync_with_dataloader = true;
@@ -77,8 +78,8 @@ class PrecisionChoice {
   MixedPrecision precision_ = MixedPrecision::kNo;
 };
 
-// How the loss scale changes: the factor by which losses are multiplied in fp16, so that small
-// gradients do not become 0. The same as the arguments of torch.amp.GradScaler.
+// The options of the loss scale, the factor by which losses are multiplied in fp16, so that small
+// gradients do not become 0. They are the arguments of torch.amp.GradScaler.
 struct LossScalingOptions {
   double init_scale = 65536;            // Positive and finite.
   double growth_factor = 2;             // Above 1.
@@ -96,8 +97,8 @@ struct AutocastOptions {
 };
 
 // The random number generators that get rank 0's state when a loop over a prepared loader begins.
-// Samplers need neither, because prepare() seeds them alike on all ranks, without communication
-// in the loop.
+// Samplers need neither of them. prepare() gives samplers the same seed on all ranks, so loops need
+// no communication for that.
 struct RngTypes {
   bool torch = false;  // LibTorch's generator of the CPU.
   bool cuda = false;   // LibTorch's generator of the device, if that is a GPU.
@@ -111,31 +112,32 @@ enum class CommHook {
   kBf16,  // Half of the bytes; 8 bits of precision.
 };
 
-// How gradients are reduced over the processes; as in Python's DistributedDataParallel.
+// The options of data parallel training, as in Python's DistributedDataParallel.
 struct DataParallelOptions {
   // If true, a loss may leave out parameters, at the price of one walk over the graph and one small
-  // all-reduce for each backward pass. On some ranks a loss may then even depend on no prepared
-  // model, if the model was called. If false, a parameter that gets no gradient is an error.
+  // all-reduce for each backward pass. The loss of a rank may then depend on no prepared model at
+  // all, if the rank has called the model. If false, a parameter that gets no gradient is an error.
   bool find_unused_parameters = false;
-  // Promises that every backward pass uses each parameter as often as the first pass did, which may
-  // be several times or never. Later passes then need no search for unused parameters. The first
-  // pass reduces at its end, even under accumulate() and no_sync().
+  // Promises that every backward pass uses each parameter as often as the first pass did. A
+  // parameter may be used several times or never. Later passes then need no search for unused
+  // parameters. The first pass reduces at its end, even under accumulate() and no_sync().
   bool static_graph = false;
   // Size of a bucket, the gradients that are reduced by one call, in MiB; at least 1.
   int bucket_cap_mb = 25;
-  // If true, gradients are views of the buckets. If false, they are copied to and from the buckets.
+  // If true, gradients are views of the buckets. If false, gradients are copied to and
+  // from the buckets.
   bool gradient_as_bucket_view = true;
   // If true, each backward pass copies rank 0's buffers to all ranks, for models in training mode.
   bool broadcast_buffers = true;
   CommHook comm_hook = CommHook::kNone;
 };
 
-// When the ranks compare digests of their parameters. They throw ParametersDiffer if they have
-// trained apart (docs/decisions/0029).
+// The times at which the ranks compare digests of their parameters. If the digests differ, the
+// ranks have trained apart, and throw ParametersDiffer (docs/decisions/0029).
 struct ParameterCheckOptions {
   // With AcceleratorOptions::debug, the ranks compare before the second backward pass that reduces
-  // gradients, and then every `every_steps` such passes, about as many optimizer steps. If 0, they
-  // do not. Must not be negative.
+  // gradients, and then every `every_steps` such passes, about as many optimizer steps. If 0, no
+  // backward pass compares. Must not be negative.
   int every_steps = 100;
   // If true, each save_state() compares before anything is written.
   bool at_save = true;
@@ -146,12 +148,12 @@ struct ProjectConfiguration {
   std::string project_dir;
   // The folder of the trackers. If empty, they use project_dir.
   std::string logging_dir = "";
-  // If true, save_state() without a folder writes project_dir/checkpoints/checkpoint_N, N =
-  // 0, 1, ...
+  // If true, save_state() without a folder writes project_dir/checkpoints/checkpoint_N. N counts
+  // from `iteration` on.
   bool automatic_checkpoint_naming = false;
-  // Maximum number of those that are kept; at least 1. If unset, all are kept. When a new one is
-  // complete, incomplete ones are deleted first and then the oldest. Folders without accel's
-  // manifest do not count, and are never deleted.
+  // Maximum number of checkpoints with automatic names that are kept; at least 1. If unset, all are
+  // kept. When a new checkpoint is complete, incomplete ones are deleted first and then the oldest.
+  // Folders without accel's manifest do not count, and are never deleted.
   std::optional<std::size_t> total_limit = std::nullopt;
   // The N of the first checkpoint.
   std::uint64_t iteration = 0;
@@ -161,9 +163,9 @@ struct ProjectConfiguration {
 
 // The unit in which the lengths of a schedule are counted.
 enum class SchedulerUnit {
-  // Batches of one process, as in Accelerate: an optimizer step of N data-parallel processes is N
+  // Batches of one process, as in Accelerate. An optimizer step of N data-parallel processes is N
   // steps of the schedule, or one step if the processes split each batch. A schedule for one
-  // process then fits any number of them.
+  // process then fits any number of processes.
   kBatches,
   // Optimizer steps, regardless of the number of processes.
   kOptimizerSteps,
@@ -173,9 +175,9 @@ struct AcceleratorOptions {
   // If true, uses the CPU even if there is a GPU. `accel launch --cpu` does the same for
   // a whole job.
   bool cpu = false;
-  // If true, prepare() moves models, and prepared loaders move their batches, to the device.
-  // If false, neither is moved, except that batches which rank 0 reads for all ranks arrive
-  // on the device.
+  // If true, prepare() moves models, and prepared loaders move their batches, to the device. If
+  // false, models and batches are not moved. Batches that rank 0 reads for all ranks arrive on the
+  // device in any case.
   bool device_placement = true;
   // If true, the batch_size of a prepared loader is the sum over all processes instead of that
   // of each process.
@@ -196,15 +198,15 @@ struct AcceleratorOptions {
   // If any is set, beginning a loop over a prepared loader is collective (one broadcast), and is
   // not allowed inside join_uneven_inputs().
   RngTypes rng_types = {};
-  // If the device is a GPU, prepared loaders copy batches through pinned memory (pin_memory), in a
-  // separate stream and while the previous batch is processed (non_blocking).
+  // If the device is a GPU, prepared loaders copy batches in a separate stream: through pinned
+  // memory (pin_memory), and while the previous batch is processed (non_blocking).
   bool pin_memory = true;
   bool non_blocking = true;
   // ACCELERATE_GRADIENT_ACCUMULATION_STEPS overrides num_steps.
   GradientAccumulation gradient_accumulation = {};
-  // The precision that prepared models compute in: for example MixedPrecision::kBf16, or "bf16". If
-  // ACCELERATE_MIXED_PRECISION is fp16 or bf16 (`accel launch --mixed_precision` sets it), that
-  // overrides this option.
+  // The precision that prepared models compute in: for example MixedPrecision::kBf16, or "bf16".
+  // ACCELERATE_MIXED_PRECISION overrides this option if it is fp16 or bf16. `accel launch
+  // --mixed_precision` sets that variable.
   PrecisionChoice mixed_precision = MixedPrecision::kNo;
   // Used in fp16 only.
   LossScalingOptions loss_scaling = {};
@@ -243,16 +245,16 @@ struct PrepareOptions {
 // The options of torch::Tensor::backward().
 struct BackwardOptions {
   bool retain_graph = false;  // For a second pass through the same graph.
-  // For derivatives of the gradients; retains the graph too. With several processes,
-  // backward() throws std::invalid_argument for a loss of a prepared model, because reduced
-  // gradients have no graph.
+  // If true, the gradients get a graph, so that derivatives of them can be taken. Retains the graph
+  // of the loss too. With several processes, backward() throws std::invalid_argument for a loss of
+  // a prepared model, because reduced gradients have no graph.
   bool create_graph = false;
 };
 
 struct JoinOptions {
   // Replaces AcceleratorOptions::even_batches in loops over prepared loaders that begin inside
-  // join_uneven_inputs(). If false, no sample is repeated. Does not affect streams, or loaders that
-  // rank 0 reads for all ranks.
+  // join_uneven_inputs(). If false, no sample is repeated. Does not affect streams, nor loaders
+  // that rank 0 reads for all ranks.
   std::optional<bool> even_batches = {};
 };
 
@@ -282,8 +284,8 @@ struct ProfileSchedule {
 };
 
 struct ProfileOptions {
-  // The folder of the traces: profile_RANK.json, and profile_RANK_CYCLE.json for cycles
-  // after the first.
+  // The folder of the traces. The first cycle writes profile_RANK.json, and a
+  // later one profile_RANK_CYCLE.json.
   std::string output_trace_dir = ".";
   // If unset, everything up to the end of the scope is recorded.
   std::optional<ProfileSchedule> schedule = std::nullopt;

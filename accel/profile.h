@@ -1,5 +1,5 @@
-// Accelerator::profile(): records the operators of a loop, as a Chrome trace per
-// rank. Not thread-safe.
+// Accelerator::profile(): records the operators of a loop, and writes one Chrome trace per rank and
+// cycle. Not thread-safe.
 //
 //   auto profile = accelerator.profile({.output_trace_dir = "traces",
 //                                       .schedule = {{.wait = 1, .warmup = 1, .active = 3}}});
@@ -15,9 +15,9 @@
 
 namespace accel {
 
-// A scope of LibTorch's profiler. A process can have one at a time. Use it in the thread
-// that made it. Operators of other threads are recorded if LibTorch passes its thread-local
-// state to them, as the backward pass does. A failure to write a trace is logged to standard
+// A scope of LibTorch's profiler. A process can have one at a time. Use it in the thread that
+// made it. Operators of other threads are recorded if LibTorch passes its thread-local state to
+// these threads, as the backward pass does. A failure to write a trace is logged to standard
 // error. Training continues.
 class Profile {
  public:

@@ -16,9 +16,9 @@ namespace accel {
 // 30 s. Not thread-safe.
 class ProgressMeter {
  public:
-  // `columns` is the width of the terminal to which a pipe forwards standard error. If 0, the meter
-  // checks whether standard error itself is a terminal, and its width. `total` is the number of
-  // steps; std::nullopt if unknown.
+  // `columns` is the width of the terminal to which a pipe forwards standard error. If it is 0, the
+  // meter checks whether standard error itself is a terminal, and takes that width. `total` is the
+  // number of steps. It is std::nullopt if the number is unknown.
   ProgressMeter(std::string label, std::optional<std::size_t> total, int columns);
   // Moves the cursor to a new line, even if the loop was left early. If there is no total, shows
   // the final count.

@@ -1,4 +1,4 @@
-// Learning rate schedulers that follow prepared optimizers: one of accel, and a
+// Learning rate schedulers that follow prepared optimizers: accel's own, and a
 // wrapper of LibTorch's.
 #pragma once
 
@@ -28,9 +28,9 @@ namespace accel {
 //
 //   accel::Scheduler scheduler(optimizer, accel::linear_schedule(100, 1000));
 //
-// After prepare(), the program calls step() once per batch. step() does nothing while gradients are
-// accumulated, or if the step of this optimizer was skipped. SchedulerUnit says by how much it
-// advances the schedule.
+// After prepare(), the program calls step() once per batch. Unless step_scheduler_with_optimizer is
+// false, step() does nothing while gradients are accumulated, or if this optimizer skipped its
+// step. SchedulerUnit determines by how much step() advances the schedule.
 class Scheduler {
  public:
   // Sets the rates for step 0. Throws std::invalid_argument if the schedule has a momentum and the
@@ -51,15 +51,15 @@ class Scheduler {
   std::int64_t last_epoch() const;
   std::int64_t step_count() const;
 
-  // Both counts, for checkpoints. set_state() also sets the rates. It throws std::invalid_argument
-  // for counts that this schedule cannot have.
+  // The counts of last_epoch() and step_count(), for checkpoints. set_state() also sets the rates.
+  // It throws std::invalid_argument for counts that this schedule cannot have.
   runtime::SchedulerState state() const;
   void set_state(const runtime::SchedulerState& state);
   // Returns the object that checkpoints save and restore.
   std::shared_ptr<runtime::CheckpointedScheduler> prepared() const;
 
   // Makes step() follow the optimizer. Called by Accelerator::prepare(). Returns false and does
-  // nothing if the scheduler already follows it.
+  // nothing if step() already follows it.
   bool follow(const runtime::SchedulerOptions& options,
               std::shared_ptr<const runtime::Accumulation> accumulation,
               std::shared_ptr<const runtime::GradScaler> scaler);
@@ -69,18 +69,18 @@ class Scheduler {
   std::shared_ptr<State> state_;
 };
 
-// A prepared scheduler of torch::optim, for example StepLR: a holder; `*` is the scheduler itself.
-// Not thread-safe. Its step() follows the optimizers, like that of accel::Scheduler. LibTorch's
-// schedulers keep a reference to their optimizer, so make them with the prepared optimizer, which
-// must outlive them:
+// A prepared scheduler of torch::optim, for example StepLR: a holder, of which `*` is the scheduler
+// itself. Its step() follows the optimizers, like that of accel::Scheduler. LibTorch's schedulers
+// keep a reference to their optimizer. So make them with the prepared optimizer, which must outlive
+// them. Not thread-safe.
 //
 //   torch::optim::StepLR step_lr(*optimizer, 30);
 //   auto scheduler = accelerator.prepare(step_lr);
 //
-// A checkpoint holds the number of steps of the scheduler. The learning rates, from which it
-// continues, are saved with the optimizer. If your own class has more state, give it to
-// register_for_checkpointing(). LibTorch's schedulers do not expose their optimizer, so if any
-// optimizer skips its step, all of them skip theirs.
+// A checkpoint holds the scheduler's number of steps. The learning rates, from which the scheduler
+// continues, are saved with the optimizer. If your own class has more state, give that state to
+// register_for_checkpointing(). LibTorch's schedulers do not expose their optimizer. If any
+// optimizer skips its step, all these schedulers therefore skip theirs.
 template <typename Torch>
 class TorchScheduler {
  public:

@@ -35,7 +35,7 @@ class SeedableRandomSampler : public torch::data::samplers::Sampler<> {
   std::optional<std::vector<std::size_t>> next(std::size_t batch_size) override;
   std::size_t size() const { return options_.num_samples.value_or(dataset_size_); }
 
-  // Save and load the epoch and the number of its indices that were drawn.
+  // Save and load the epoch and the number of indices of the epoch that were drawn.
   void save(torch::serialize::OutputArchive& archive) const override;
   void load(torch::serialize::InputArchive& archive) override;
 

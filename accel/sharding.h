@@ -19,14 +19,15 @@ enum class ShardingStrategy {
   kHybridShardZero2  // kShardGradOp among the ranks of a shard group.
 };
 
-// Which modules become units. The parameters of a unit are gathered and freed together.
+// The rule that chooses which modules become units. The parameters of a unit are gathered
+// and freed together.
 enum class WrapPolicy {
   kNoWrap,            // The whole model is one unit.
   kTransformerBased,  // Each module of a listed class.
   kSizeBased          // Each module with enough parameters.
 };
 
-// When backward gathers the next unit.
+// The time at which the backward pass gathers the next unit.
 enum class BackwardPrefetch {
   kNone,  // When the unit is needed.
   kPre,   // Before the gradients of the current unit are computed: two units are in memory.
@@ -35,8 +36,8 @@ enum class BackwardPrefetch {
 
 // The dtype in which parameters travel when they are gathered for a pass.
 enum class GatherDtype {
-  kOwn,      // That of the parameter.
-  kBfloat16  // bf16 for fp32, half of the bytes. Other dtypes travel as they are.
+  kOwn,      // The dtype of the parameter.
+  kBfloat16  // bf16 for fp32 parameters, half of the bytes. Other parameters keep their dtype.
 };
 
 // The form of checkpoints. LOCAL_STATE_DICT of Accelerate is refused, because it cannot be loaded.
@@ -45,8 +46,9 @@ enum class StateDictType {
   kSharded  // Each rank writes its part.
 };
 
-// Names of modules that get units of their own, as Accelerate's version 2 makes them for models of
-// Transformers: the input embedding alone, and the last norm of `base` with the output embedding.
+// Names of modules that become units in version 2, as Accelerate does for models of Transformers.
+// The input embedding is one unit. The last norm of `base` and the output embedding are another
+// unit together, which also has the input embedding if both embeddings are tied.
 struct EmbeddingModules {
   std::string input;   // If empty, there is none.
   std::string output;  // If empty, there is none.
@@ -54,61 +56,68 @@ struct EmbeddingModules {
 };
 
 struct ShardingOptions {
-  // 1 or 2: whose rules choose units (docs/sharded.md). Everything else is alike in both.
+  // The version of FSDP whose rules choose the units and order their parameters: 1
+  // or 2 (docs/sharded.md).
   int version = 2;
   ShardingStrategy strategy = ShardingStrategy::kFullShard;
-  // If set, replaces what the strategy says about freeing parameters after forward.
+  // If set, replaces what the strategy says about freeing parameters after forward. The root, and
+  // the unit of the output embedding, are not freed in any case.
   std::optional<bool> reshard_after_forward = {};
-  // Ranks of a shard group in the two hybrid strategies; a divisor of the number of processes.
-  // If 0, the processes of one host are a group.
+  // Ranks of a shard group in the two hybrid strategies. Must divide the number of processes. If 0,
+  // the processes of one host are a group.
   int shard_size = 0;
-  // If true, this rank's part of the parameters, of the gradients and of the optimizer's state is
-  // in the CPU's memory, where the optimizer steps. In a step and between passes, gradients are on
-  // the CPU then. No effect without a GPU.
+  // If true, this rank's part of the parameters, gradients and optimizer state is in the memory of
+  // the CPU, and the optimizer steps there. Between backward passes the gradients are on the CPU
+  // then, also in a step. Has no effect without a GPU.
   bool offload_params = false;
 
   WrapPolicy auto_wrap_policy = WrapPolicy::kNoWrap;
   // Class names, such as "BertLayer", for kTransformerBased.
   std::vector<std::string> transformer_layer_cls_to_wrap = {};
-  // Number of parameters of a unit, for kSizeBased; not negative. If 0, the whole model is one
-  // unit.
+  // For kSizeBased: a module with more parameters is a unit, in version 1 also one with exactly as
+  // many. Must not be negative. If 0, the whole model is one unit.
   std::int64_t min_num_params = 0;
-  // A regular expression (ECMAScript) for whole names of modules, such as "head|layers\\.[01]". The
-  // parameters of these modules and of those inside them are whole on each rank, and train as in
-  // data parallel training (docs/sharded.md). If it is not empty and matches no module, prepare()
-  // throws std::invalid_argument.
+  // A regular expression (ECMAScript, at most 1000 bytes) for whole names of modules, such as
+  // "head|layers\\.[01]". The parameters of matching modules, and of modules inside them, are whole
+  // on each rank, and train as in data parallel training (docs/sharded.md). If the expression is
+  // not empty and matches no module, prepare() throws std::invalid_argument.
   std::string ignored_modules = {};
   EmbeddingModules embeddings = {};
 
   BackwardPrefetch backward_prefetch = BackwardPrefetch::kPre;
   // If true, forward gathers the next unit early, in the order of the first forward pass.
   bool forward_prefetch = false;
-  // If kBfloat16, a gathered parameter remains fp32 and has numbers that are rounded to bf16, as
-  // with param_dtype of Python's mixed precision. With mixed_precision = "bf16", layers that
-  // compute in bf16 round them anyway; norms, embeddings and other layers that compute in fp32 get
-  // rounded ones too. Optimizers, checkpoints and state dicts have the exact numbers.
+  // If kBfloat16, a gathered parameter remains fp32, but its values are rounded to bf16, as with
+  // param_dtype of Python's mixed precision. Layers that compute in bf16 round the values anyway.
+  // Norms, embeddings and other layers that compute in fp32 get rounded values too. Optimizers,
+  // checkpoints and state dicts have the exact values.
   GatherDtype gather_dtype = GatherDtype::kOwn;
-  // No effect: at most one unit is gathered early in any case. Kept for configuration files.
+  // Has no effect, because at most one unit is gathered early in any case. Kept
+  // for configuration files.
   bool limit_all_gathers = true;
 
-  // What save_state() writes (docs/sharded.md). Loading takes either.
+  // The form in which save_state() writes sharded models (docs/sharded.md).
+  // load_state() reads both.
   StateDictType state_dict_type = StateDictType::kSharded;
-  // No effect: a program always has its own parameters. Kept for configuration files.
+  // Has no effect, because a program always has its original parameters. Kept
+  // for configuration files.
   bool use_orig_params = true;
-  // No effect: prepare() gives all ranks the parameters and buffers of rank 0. Kept for
-  // configuration files.
+  // Does not change training, because prepare() gives all ranks the parameters and buffers of rank
+  // 0 in any case. Kept for configuration files. If false while cpu_ram_efficient_loading is true,
+  // the Accelerator throws std::invalid_argument.
   bool sync_module_states = true;
-  // No effect: a program may load weights on rank 0 only, because the other ranks get them from
-  // rank 0, and need no memory for them before (accel/without_memory.h). Kept for configuration
-  // files.
+  // Does not change training, because prepare() always copies the values of rank 0. A
+  // program may load weights on rank 0 only, and build the model without memory on the
+  // others (accel/without_memory.h). Kept for configuration files. If true,
+  // sync_module_states must be true.
   bool cpu_ram_efficient_loading = false;
   // If true, backward() throws std::runtime_error unless the model computes parts of its forward
-  // pass by accel::checkpoint(), because modules of LibTorch have no hooks by which accel could do
-  // so for it. If false, such a model is checkpointed as well.
+  // pass by accel::checkpoint(). LibTorch's modules have no hooks by which accel could do that
+  // itself. If false, a model that calls accel::checkpoint() works as well.
   bool activation_checkpointing = false;
   // If true, accel::checkpoint() keeps arguments that the GPU has computed in pinned memory of the
-  // host until the backward pass, while this accelerator lives. Needs activation_checkpointing and
-  // version 2. No effect on CPUs.
+  // host until the backward pass, while this Accelerator lives. Needs activation_checkpointing and
+  // version 2. Has no effect on CPUs.
   bool activation_checkpointing_offload = false;
 
   // Returns true if parameters are freed after forward and gathered again in backward.

@@ -36,14 +36,14 @@ class TrackedValue {
 using TrackedValues = std::map<std::string, TrackedValue>;
 
 // A destination of a run's values: TensorBoard, a file, or a service through a class of
-// your own. Called on the main process only, from the training thread, in the order of the
+// your own. Only the main process calls it, from the training thread, in the order of the
 // methods below. If a method throws, the values of that call are lost, and the training
 // loop continues (docs/decisions/0020).
 class Tracker {
  public:
   virtual ~Tracker() = default;
 
-  // The name by which Accelerator::get_tracker() finds it.
+  // Returns the name by which Accelerator::get_tracker() finds this tracker.
   virtual std::string name() const = 0;
 
   // Called once, before anything is logged.
