@@ -2,8 +2,8 @@
 // without a copy and one part at a time.
 //
 // A file of a sharded model is made of tensors that are gathered one by one. Only the training
-// thread may gather, because the order of collectives belongs to it, and a checkpoint is written in
-// the background (docs/decisions/0084).
+// thread may gather, because collectives need an order that is the same on all ranks. But a
+// checkpoint is written in the background, by another thread (docs/decisions/0084).
 #pragma once
 
 #include <condition_variable>
@@ -16,20 +16,20 @@
 
 namespace accel::runtime {
 
-// One thread gives, and another one takes. Thread-safe.
+// The connection between a thread that gives bytes and a thread that takes them. Thread-safe.
 class ByteRelay {
  public:
-  // Blocks until `bytes` are taken. Does nothing once nothing is taken any more, because the error
-  // of the thread that takes is reported by that thread.
+  // Blocks until `bytes` are taken. Returns immediately after close(), because the thread that
+  // takes then reports its error itself.
   void give(std::string_view bytes);
-  // The giving thread calls one of these at last: all bytes were given, or it has failed.
+  // Called by the giving thread as its last call: all bytes were given, or it has failed.
   void end();
   void fail(std::exception_ptr error);
 
-  // Blocks until bytes are given, and passes them to `use`. Returns false if there are no more.
-  // Throws the error of the giving thread.
+  // Blocks until bytes are given, and passes them to `use`. Returns false if no more bytes will
+  // come. Throws the error of the giving thread.
   bool take(const ByteSink& use);
-  // Nothing is taken any more. Calls of give() return. The taking thread calls it, at last.
+  // Called by the taking thread as its last call. Pending and later calls of give() return.
   void close();
 
  private:

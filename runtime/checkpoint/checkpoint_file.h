@@ -13,7 +13,8 @@ using ByteSink = std::function<void(std::string_view)>;
 
 struct CheckpointFile {
   std::string name;
-  // About how many bytes `write` produces. That much disk space is reserved before the first byte.
+  // The number of bytes that `write` produces, as an estimate. That much disk space is reserved
+  // before the first byte.
   std::uint64_t expected_size = 0;
   // Passes the file's bytes to the sink, in order. May be called on any thread.
   std::function<void(const ByteSink&)> write;

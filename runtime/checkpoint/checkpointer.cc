@@ -76,7 +76,7 @@ void Checkpointer::wait_for_writing() {
   if (writing_.valid()) writing_.get();
 }
 
-// Only a launcher's job has an id, and so a claim.
+// Only a job of accel's launcher has an id, and so a claim.
 std::optional<Claim> Checkpointer::claim() const {
   const Environment& environment = process_->environment;
   if (environment.job_id.empty()) return std::nullopt;
@@ -106,7 +106,7 @@ fs::path Checkpointer::begin(const fs::path& given) {
     });
     return folder;
   }
-  // Throws on each rank by itself if there are no automatic names.
+  // Throws on each rank by itself, without communication, if there are no automatic names.
   static_cast<void>(naming_.parent());
   run_on_every_rank(*process_, [&] {
     wait_for_writing();
@@ -163,8 +163,8 @@ void Checkpointer::write_in_background(const fs::path& folder, bool automatic,
   gathered.whole->give(*process_);
 }
 
-// Tells rank 0 the names of all files, and the other ranks the prefix of the notes on which they
-// report these files. Collective.
+// Tells rank 0 the names of all files. Tells the other ranks the prefix of the notes in which they
+// report their files. Collective.
 std::pair<std::string, std::optional<OtherRanks>> Checkpointer::exchange_names(
     const Snapshot& copied) const {
   Communicator* const communicator = process_->communicator.get();

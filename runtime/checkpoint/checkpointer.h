@@ -22,16 +22,17 @@
 
 namespace accel::runtime {
 
-// Rank 0 copies its state and writes the copy in the background; the other ranks only send it the
-// states of their random number generators and the gradients of an open window. If a model is saved
-// in parts, every rank copies and writes its own, and rank 0 commits them. save(), load() and
-// wait() are collective: if one rank fails, that rank throws its error and the others throw
-// CheckpointError with its number and text. Not thread-safe.
+// The saves and loads of one Accelerator. Rank 0 copies its state and writes the copy in the
+// background. The other ranks only send it the states of their random number generators and the
+// gradients of an open window. If a model is saved in parts, every rank copies and writes its
+// own parts, and rank 0 commits them. save(), load() and wait() are collective. If one rank
+// fails, that rank throws its error, and the others throw CheckpointError with its number and
+// text. Not thread-safe.
 class Checkpointer {
  public:
   // Throws std::invalid_argument for a total_limit of 0.
   Checkpointer(std::shared_ptr<ProcessState> process, ProjectConfiguration project);
-  // Waits for the last save. If it failed, that is logged to standard error.
+  // Waits for the last save. If the save failed, its error is logged to standard error.
   ~Checkpointer();
   Checkpointer(const Checkpointer&) = delete;
   Checkpointer& operator=(const Checkpointer&) = delete;
@@ -43,27 +44,27 @@ class Checkpointer {
   void add_save_hook(CheckpointHook hook) { save_hooks_.push_back(std::move(hook)); }
   void add_load_hook(CheckpointHook hook) { load_hooks_.push_back(std::move(hook)); }
 
-  // Saves into `folder`, or under the next automatic name if it is empty. A symbolic link stands
-  // for the folder that it leads to. Returns once the state is copied; the files are written in the
-  // background. Throws the error of the previous save if that failed, and std::invalid_argument if
-  // the folder cannot be used.
+  // Saves into `folder`, or under the next automatic name if `folder` is empty. A symbolic link
+  // stands for the folder that it leads to. Returns once the state is copied. The files are written
+  // in the background. Throws the error of the previous save if that failed, and
+  // std::invalid_argument if the folder cannot be used.
   void save(const std::filesystem::path& folder);
 
   // Returns once the last save is durable. Throws its error if it failed.
   void wait();
 
-  // Loads `folder`, or the newest complete checkpoint with an automatic name if it is empty.
-  // Returns false if there is none and `required` is false. Throws CheckpointError if there is none
-  // and it is required, if there are some but all are damaged, or if the newest cannot be read or
-  // is of another version.
+  // Loads `folder`, or the newest complete checkpoint with an automatic name if `folder` is empty.
+  // Returns false if there is no checkpoint and `required` is false. Throws CheckpointError if
+  // there is none and it is required, or if there are some but all are damaged. Also throws it if
+  // the newest one cannot be read, or is of another version.
   bool load(const std::filesystem::path& folder, bool required);
 
   // The number of the next automatic name.
   std::uint64_t next_iteration() const { return naming_.next_number(); }
   void set_next_iteration(std::uint64_t iteration) { naming_.set_next_number(iteration); }
 
-  // Prepares the memory for the first save in the background, because the first touch of fresh
-  // memory costs more than the copy into it.
+  // Prepares the memory for the first save, in the background. The first touch of fresh memory
+  // costs more than the copy into it.
   void expect_saves();
 
  private:

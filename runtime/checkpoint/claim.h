@@ -1,6 +1,6 @@
 // Keeps an earlier generation of a job from committing checkpoints after a later one has started.
-// The claim is a file in the folder that holds the automatically named checkpoints; what it says
-// and who may write it is decided in runtime/core/checkpoint_claim.h.
+// The claim is a file in the folder that holds the automatically named checkpoints.
+// runtime/core/checkpoint_claim.h decides its contents and who may write it.
 //
 // A claim guards the commit only. Ranks of an earlier generation that still run may write into the
 // same partial folder (docs/decisions/0016, known limits).
@@ -14,8 +14,8 @@ namespace accel::runtime {
 
 // Writes `claim` into `parent`, durably. From then on no earlier generation of this job, and no
 // other job, commits a checkpoint there. Creates `parent` if it does not exist. Throws
-// CheckpointError if a later generation of the same job has claimed it, or if the file cannot be
-// read or written.
+// CheckpointError if a later generation of the same job has claimed `parent`, or if the file cannot
+// be read or written.
 void claim_checkpoints(const std::filesystem::path& parent, const Claim& claim);
 
 // Throws CheckpointError, which names both claims, if another job or generation than

@@ -1,14 +1,14 @@
 // How a checkpoint is committed (docs/decisions/0016).
 //
 // The problem. A save takes minutes and may end at any instant: the process is killed, the disk
-// fills up, the machine loses power. A run that restarts must then find a checkpoint that is whole,
-// the older one or the newer one, and must be able to tell so by itself.
+// fills up, the machine loses power. A run that restarts must then find the older checkpoint or the
+// newer one, and must be able to verify that it is complete.
 //
-// Why a folder and not one file. Rank 0 writes models, optimizers and random states in parallel,
-// each in the format that other programs read (safetensors, LibTorch archives), and hooks of the
-// program add files of their own. One file would need an archive format of ours around them,
-// written by one thread at a time, and a hook could not write into it. The price is that a folder
-// has no atomic write: it has many files, and any of them may be torn.
+// A folder, and not one file. Rank 0 writes models, optimizers and random states in parallel, each
+// in the format that other programs read (safetensors, LibTorch archives). Hooks of the program add
+// further files. One file would need our own archive format around them, written by one thread at a
+// time, and a hook could not write into it. The price is that a folder has no atomic write: it has
+// many files, and any of them may be torn.
 //
 // The approach. Everything is written into `checkpoint_7.partial`, a name that no search for
 // checkpoints considers:
@@ -22,10 +22,10 @@
 //      name, the two names are exchanged.
 //   6. The parent is synced. Only now may the older checkpoint be deleted, its manifest first.
 //
-// Step 5 makes a checkpoint appear all at once. The manifest is needed as well, because other
-// programs make folders of these names, and because disks and people damage files later: a reader
-// compares every file with it (verify.h). The claim is compared right before step 5, so that an
-// earlier generation of the job commits nothing after a later one has started (claim.h).
+// Step 5 makes a checkpoint appear in one step. The manifest is needed as well, because other
+// programs make folders of these names, and because disks and people damage files later. A reader
+// compares every file with the manifest (verify.h). The claim is compared right before step 5, so
+// that an earlier generation of the job commits nothing after a later one has started (claim.h).
 //
 // The state that a crash leaves after each step, and what clears it:
 //
@@ -83,8 +83,8 @@ void check_replaceable(const fs::path& folder) {
                               "empty folder");
 }
 
-// A mount point cannot be renamed over: the partial folder is created next to it, on another file
-// system. A folder that does not exist yet will be on its parent's.
+// A mount point cannot be replaced by a rename, because the partial folder is created next to it,
+// on another file system. A folder that does not exist yet will be on its parent's file system.
 void check_same_file_system(const fs::path& folder) {
   struct stat status {};
   struct stat parent {};
@@ -97,8 +97,8 @@ void check_same_file_system(const fs::path& folder) {
                               "place: save to a folder below it");
 }
 
-// Opens the file inside of content.write(), because a thread that gives the bytes learns of every
-// error there (byte_relay.h).
+// Opens the file inside of content.write(), because then the thread that gives the bytes receives
+// every error (byte_relay.h).
 FileFacts write_file(const fs::path& path, const CheckpointFile& content) {
   std::optional<DurableFile> file;
   content.write([&](std::string_view bytes) {

@@ -1,4 +1,4 @@
-// Writes a checkpoint to disk so that it is either complete or, for a reader, not there.
+// Writes a checkpoint to disk so that a reader finds a complete one or none.
 #pragma once
 
 #include <cstdint>
@@ -16,44 +16,47 @@
 
 namespace accel::runtime {
 
-// The input of the manifest and the commit, in addition to the files.
 // The part of a checkpoint that other ranks write into its partial folder.
 struct OtherRanks {
-  std::set<std::string> names;  // Of their files.
+  std::set<std::string> names;  // The names of their files.
   // Returns the facts of these files once they are durable. Throws CheckpointError if that fails.
   std::function<std::map<std::string, FileFacts>()> await;
 };
 
+// The facts that a commit needs in addition to the files.
 struct CommitOptions {
   // The number of an automatically named checkpoint; for others, the number that is next.
   std::uint64_t iteration = 0;
   // The world size of the run that saves.
   int num_processes = 1;
-  // Must be the claim on the folder's parent just before the commit, if there is a claim.
-  // If nullopt, the claim is not checked.
+  // The claim that the folder's parent must have just before the commit, if it has one. If nullopt,
+  // the claim is not checked.
   std::optional<Claim> claim = std::nullopt;
   std::optional<OtherRanks> others = std::nullopt;
 };
 
-// Creates the empty partial folder of `folder` and returns it. Until commit_checkpoint()
-// anyone may put extra files there, which become part of the checkpoint. Throws
-// std::invalid_argument if `folder` exists and is neither a checkpoint nor empty, if a file
-// system is mounted there, or if it is a symbolic link that leads nowhere; CheckpointError if
-// the partial folder cannot be created.
+// Creates the empty partial folder of `folder` and returns it. Until commit_checkpoint() other code
+// may put extra files there, which become part of the checkpoint. Throws std::invalid_argument if
+// `folder` exists and is neither a checkpoint nor empty, or if a file system is mounted there. Also
+// throws it for a symbolic link that leads nowhere. Throws CheckpointError if the partial folder
+// cannot be created.
 std::filesystem::path begin_checkpoint(const std::filesystem::path& folder);
 
-// Writes a part of a checkpoint into the partial folder that another rank has created, durably, and
-// returns its facts. Throws CheckpointError if anything cannot be written or is already there.
+// Writes a part of a checkpoint into the partial folder that another rank has created,
+// durably. Returns the facts of the files. Throws CheckpointError if a file cannot be written
+// or already exists.
 std::map<std::string, FileFacts> write_part(const std::filesystem::path& partial,
                                             const std::vector<CheckpointFile>& files);
 
 // Writes `files` and the manifest into the partial folder that begin_checkpoint() created, durably,
-// and commits it as `folder`. An older checkpoint of that name is replaced; its unlisted files are
-// carried over (extra_files.h). Throws CheckpointError if anything cannot be written, if an extra
-// file has the name of the manifest or of one of `files` (then nothing is written), or if another
-// generation or job has claimed the parent; `folder` is then the older checkpoint or the newer one,
-// complete in either case. If the older checkpoint cannot be deleted after the commit, that is
-// logged to standard error.
+// and commits that folder as `folder`. An older checkpoint of this name is replaced, and its
+// unlisted files are carried over (extra_files.h). If the older checkpoint cannot be deleted after
+// the commit, that is logged to standard error.
+//
+// Throws CheckpointError if anything cannot be written, or if another generation or job has
+// claimed the parent. Throws it before anything is written if an extra file has the name of the
+// manifest or of one of `files`. `folder` is then the older checkpoint or the newer one, complete
+// in either case.
 void commit_checkpoint(const std::filesystem::path& folder,
                        const std::vector<CheckpointFile>& files, const CommitOptions& options);
 

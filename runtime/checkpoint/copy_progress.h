@@ -1,7 +1,8 @@
-// Copies the progress of one rank to all others, at the end of join_uneven_inputs(): a rank that
-// has run out of batches made no more optimizer steps, and must continue where the rank is that
-// made the last one. Parameters and buffers are not part of it, because UnevenInputs::finish() has
-// copied them; loaders are not, because each rank has read its own data to the end.
+// Copies the progress of one rank to all others, at the end of join_uneven_inputs(). A rank that
+// has run out of batches made no more optimizer steps. It must continue with the state of the rank
+// that made the last step. Parameters and buffers are not part of it, because
+// UnevenInputs::finish() has copied them. Nor are loaders, because each rank has read its own data
+// to the end.
 #pragma once
 
 #include "runtime/checkpoint/run_state.h"
@@ -10,9 +11,9 @@
 namespace accel::runtime {
 
 // Copies the states of optimizers, schedulers, accumulation and loss scale in `run` from rank
-// `from`. They travel in the formats of a checkpoint. Collective: two broadcasts for each
-// optimizer, and two for the rest. Throws what the communication throws; std::logic_error if the
-// ranks have prepared different numbers of schedulers.
+// `from`, in the formats of a checkpoint. Collective: two broadcasts for each optimizer, and two
+// for the rest. Throws what the communication throws, and std::logic_error if the ranks have
+// prepared different numbers of schedulers.
 void copy_progress(int from, RunState& run, const ProcessState& process);
 
 }  // namespace accel::runtime

@@ -165,7 +165,7 @@ class DurableFile::Writers {
     const std::uint32_t checksum = extend_crc32c(0, block.memory, block.size);
     std::size_t done = 0;
     while (done < block.size) {
-      // Asked before the write, because another thread may turn direct writes off after it.
+      // Read before the write, because another thread may turn direct writes off after it.
       const bool was_direct = is_direct(fd_.get());
       const ssize_t count = ::pwrite(fd_.get(), block.memory + done, block.size - done,
                                      static_cast<off_t>(block.number * kIoBytes + done));

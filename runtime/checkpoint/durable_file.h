@@ -1,9 +1,9 @@
 // Writes files that survive a crash of the machine once the call that wrote them has returned.
 //
-// A large file is written with O_DIRECT in blocks of 4 MiB, several at a time, into disk space that
-// was reserved before: that uses the disk's own rate, which is some four times that of the page
-// cache with fsync(), and a full disk is known before anything is written (docs/decisions/0016).
-// Functions throw CheckpointError with the file's name and the system's reason.
+// A large file is written with O_DIRECT in blocks of 4 MiB, several at a time. This reaches the
+// disk's own rate, some four times that of the page cache with fsync(). The disk space is reserved
+// first, so that a full disk is known before anything is written (docs/decisions/0016). Functions
+// throw CheckpointError with the file's name and the system's reason.
 #pragma once
 
 #include <cstdint>
@@ -20,14 +20,14 @@ namespace accel::runtime {
 // it. The file is incomplete until finish() returns. Not thread-safe.
 class DurableFile {
  public:
-  // Truncates the file at `path` if there is one. Once it turns out to be large, reserves
-  // `expected_size` bytes on the disk; if 0, reserves nothing.
+  // Truncates the file at `path` if there is one. Reserves `expected_size` bytes on the disk,
+  // unless it is 0, when the second block begins.
   explicit DurableFile(const std::filesystem::path& path, std::uint64_t expected_size = 0);
   ~DurableFile();
   DurableFile(const DurableFile&) = delete;
   DurableFile& operator=(const DurableFile&) = delete;
 
-  // Appends `bytes`, and returns once they are copied; they may not be written yet. Blocks while
+  // Appends `bytes`, and returns once they are copied. They may not be written yet. Blocks while
   // all blocks are waiting for the disk. Throws the error of an earlier write if one has failed.
   void append(std::string_view bytes);
 
@@ -52,8 +52,8 @@ class DurableFile {
 FileFacts write_durably(const std::filesystem::path& path,
                         const std::vector<std::string_view>& parts);
 
-// Deletes, in its destructor, those of its files that still have their temporary names, which is
-// what a save that failed would leave behind. Not thread-safe.
+// The temporary names of files that are being written. The destructor deletes the files that still
+// have them, because a save that failed would leave them behind. Not thread-safe.
 class PartialFiles {
  public:
   PartialFiles() = default;
@@ -68,17 +68,18 @@ class PartialFiles {
   std::vector<std::filesystem::path> files_;
 };
 
-// Writes such a file under the name `path`.partial first and then renames it: after a crash `path`
-// is the older file or the whole newer one. Creates missing folders above it.
+// Writes a file that consists of `parts`, durably. The file is written as `path`.partial first and
+// then renamed, so after a crash `path` is the older file or the whole newer one. Creates missing
+// folders above it.
 void replace_durably(const std::filesystem::path& path, const std::vector<std::string_view>& parts);
 
-// Makes the contents of a file durable that other code has written.
+// Makes the contents of a file that other code has written durable.
 void sync_file(const std::filesystem::path& file);
 
 // Creates `folder` and the missing folders above it, durably.
 void create_folders_durably(const std::filesystem::path& folder);
 
-// Makes durable which names `folder` has: those that were created, renamed or removed in it.
+// Makes the names in `folder` durable, after files in it were created, renamed or removed.
 void sync_folder(const std::filesystem::path& folder);
 
 }  // namespace accel::runtime

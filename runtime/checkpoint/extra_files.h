@@ -1,9 +1,9 @@
 // The files in a checkpoint's folder that save_state() does not write itself.
 //
 // There are two kinds. Extra files are put into the partial folder before the commit, by hooks of
-// save_state(): they become part of the checkpoint and are listed in its manifest. Unlisted files
-// are put into a committed checkpoint by the user: no manifest lists them, and they are carried
-// over when a save replaces the checkpoint, because nothing of the user's is deleted. `partial` and
+// save_state(). They become part of the checkpoint and are listed in its manifest. Unlisted files
+// are put into a committed checkpoint by the user, and no manifest lists them. When a save replaces
+// the checkpoint, they are carried over, because no file of the user is deleted. `partial` and
 // `folder` are resolved paths (folder_paths.h).
 #pragma once
 
@@ -19,7 +19,7 @@
 namespace accel::runtime {
 
 // Throws CheckpointError if an extra file in `partial` has the name of the manifest or of one of
-// `files`, which would overwrite it. Called before anything is written.
+// `files`, because the checkpoint would overwrite it. Called before anything is written.
 void check_extra_names(const std::filesystem::path& partial,
                        const std::vector<CheckpointFile>& files);
 
@@ -30,9 +30,9 @@ std::map<std::string, FileFacts> sync_extra_files(const std::filesystem::path& p
                                                   const std::set<std::string>& except = {});
 
 // Gives each unlisted file of the older checkpoint `folder` a second name in `partial` (hard links)
-// and makes the folders among them durable; symbolic links are copied as links. If the older
-// manifest is damaged, all files that `partial` does not have are carried over, because they cannot
-// be told apart. Throws std::filesystem::filesystem_error, CheckpointError.
+// and makes the folders among them durable. Copies symbolic links as links. If the older manifest
+// cannot be read, carries over all files that `partial` does not have, because listed and unlisted
+// ones cannot be told apart. Throws std::filesystem::filesystem_error, CheckpointError.
 void carry_over_unlisted_files(const std::filesystem::path& folder,
                                const std::filesystem::path& partial);
 

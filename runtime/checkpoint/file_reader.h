@@ -11,9 +11,8 @@
 
 namespace accel::runtime {
 
-// Reads any range of one file. Uses pread() and not a mapping, because a file that shrinks
-// while it is read is then an error and not a SIGBUS, and because pages that are read once need
-// not be mapped. Thread-safe.
+// Reads any range of one file. Uses pread() and not a mapping. A file that shrinks while it is read
+// is then an error and not a SIGBUS. Pages that are read once need not be mapped. Thread-safe.
 class FileReader {
  public:
   explicit FileReader(std::filesystem::path file);
@@ -21,7 +20,7 @@ class FileReader {
   const std::filesystem::path& file() const { return file_; }
   std::uint64_t size() const { return size_; }
 
-  // Reads `size` bytes at `offset` into `to`. `what` names them in the error if that fails.
+  // Reads `size` bytes at `offset` into `to`. If that fails, the error names the bytes as `what`.
   void read(std::uint64_t offset, std::uint64_t size, void* to, const std::string& what) const;
 
   // Asks the kernel to read these bytes into its cache, and does not wait for them. Does nothing if

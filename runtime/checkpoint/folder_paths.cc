@@ -14,7 +14,7 @@ fs::path resolved_folder(const fs::path& folder) {
   std::error_code error;
   if (!fs::is_symlink(without_slash, error)) return without_slash;
   const fs::path target = fs::canonical(without_slash, error);
-  return error ? without_slash : target;  // The caller's use of the link reports what is wrong.
+  return error ? without_slash : target;  // A later use of the link reports what is wrong.
 }
 
 fs::path partial_folder(const fs::path& folder) {

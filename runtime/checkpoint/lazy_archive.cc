@@ -1,11 +1,12 @@
-// An archive is a ZIP file without compression. Each tensor's storage is one record of it. LibTorch
-// allocates memory for a record, and then calls a function of ours to fill it. The function notes
-// the address, and returns without filling it if the record is large. The address then says which
-// record a tensor is of. LibTorch compares neither shapes nor sizes of memory with records, so both
-// are compared here before an element is read.
+// How single tensors of an archive are read. An archive is a ZIP file without compression, and each
+// tensor's storage is one record of it. LibTorch allocates memory for a record, and then calls our
+// function to fill that memory. The function notes the address. If the record is large, it returns
+// without filling the memory. The address of a tensor then tells which record the tensor belongs
+// to. LibTorch compares neither shapes nor sizes of memory with records, so both are compared here
+// before an element is read.
 //
 // Two obvious ways fail. LibTorch maps files into memory for Python only. If rank 0 read the
-// archive and sent pieces to the others, it would hold the state of all ranks.
+// archive and sent pieces to the other ranks, it would hold the state of all ranks.
 #include "runtime/checkpoint/lazy_archive.h"
 
 #include <ATen/core/grad_mode.h>
@@ -27,9 +28,9 @@ namespace accel::runtime {
 
 namespace {
 
-// Returns how many elements of its memory a tensor needs: one more than the place of the last one
-// of its elements, or 0 if it has no elements. Returns nothing if an element is before the start of
-// the memory, or if the number is no number of 64 bits. The numbers are those of a file.
+// Returns how many elements of its memory a tensor needs: one more than the place of its last
+// element, or 0 if it has no elements. Returns nullopt if an element is before the start of the
+// memory, or if the number does not fit into 64 bits. The file may contain any numbers.
 std::optional<std::uint64_t> needed_elements(const at::Tensor& tensor) {
   std::int64_t last = tensor.storage_offset();
   if (last < 0) return std::nullopt;
@@ -76,7 +77,7 @@ LazyArchive::LazyArchive(std::filesystem::path file) : file_(std::move(file)) {
 void LazyArchive::load(const std::function<void(torch::serialize::InputArchive&)>& load) {
   torch::serialize::InputArchive archive;
   parse([&] {
-    const WithoutLargeBlocks scope;  // Blocks that nothing touches would count as used there.
+    const WithoutLargeBlocks scope;  // The pool would count blocks that nothing touches as used.
     archive.load_from([this](std::uint64_t offset, void* to,
                              std::size_t size) { return read_for_libtorch(offset, to, size); },
                       [this] { return file_.size(); }, c10::kCPU);
@@ -104,7 +105,7 @@ void LazyArchive::parse(const std::function<void()>& use_libtorch) {
     try {
       use_libtorch();
     } catch (...) {
-      if (!error_) throw;  // Otherwise it is what became of our error.
+      if (!error_) throw;  // Otherwise LibTorch has replaced our error by its own.
     }
     if (error_) std::rethrow_exception(error_);
   });

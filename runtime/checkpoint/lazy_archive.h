@@ -1,5 +1,5 @@
-// An archive of LibTorch whose large tensors are read later, and only the elements that are asked
-// for. A rank of a sharded run loads its part of optimizer.bin so (docs/decisions/0072).
+// An archive of LibTorch whose large tensors are read later, element by element as needed. With it,
+// a rank of a sharded run loads only its part of optimizer.bin (docs/decisions/0072).
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -18,7 +18,8 @@
 
 namespace accel::runtime {
 
-// Errors are CheckpointErrors with the name of the file. After load(), read() is thread-safe.
+// One archive file. Errors are CheckpointErrors with the name of the file. After load(),
+// read() is thread-safe.
 class LazyArchive {
  public:
   // Tensors with fewer bytes are read by load().
@@ -27,16 +28,16 @@ class LazyArchive {
   // Throws CheckpointError if the file cannot be read or is not an archive.
   explicit LazyArchive(std::filesystem::path file);
 
-  // Passes the archive to `load`, with its tensors on the CPU. The large ones have an address and
-  // no values yet, so nothing touches their pages. The tensors are known to read() inside of `load`
-  // alone, because their addresses may belong to others afterwards. To be called once.
+  // Passes the archive to `load`, with its tensors on the CPU. Large tensors have an address and no
+  // values yet, so nothing touches their pages. Only inside of `load` may tensors be given to
+  // read(), because their addresses may belong to other tensors afterwards. Called once.
   void load(const std::function<void(torch::serialize::InputArchive&)>& load);
 
-  // Returns the elements `range` of the flattened tensor, which load() has made, in memory that is
-  // not the tensor's. Throws CheckpointError if the tensor has fewer elements, and, as the other
-  // read() does, if a tensor reaches out of its record of the file.
+  // Returns the elements `range` of the flattened tensor, which load() has made, in separate
+  // memory. Throws CheckpointError if the tensor has fewer elements. Both read() throw
+  // CheckpointError if a tensor reaches out of its record of the file, or has no record.
   at::Tensor read(const at::Tensor& tensor, const ElementRange& range) const;
-  // Returns the whole tensor, with its shape: the same tensor if LibTorch has read it.
+  // Returns the whole tensor, with its shape. If LibTorch has read it, returns the same tensor.
   at::Tensor read(const at::Tensor& tensor) const;
 
  private:
@@ -49,15 +50,17 @@ class LazyArchive {
   };
 
   std::size_t read_for_libtorch(std::uint64_t offset, void* to, std::size_t size);
-  // Calls what makes reads for LibTorch, and throws the error of these reads, if there was one.
+  // Calls `use_libtorch`, which makes LibTorch read the file. Throws the error of these reads if
+  // there was one.
   void parse(const std::function<void()>& use_libtorch);
   // Returns the record of a tensor that has elements, all of which are in the record.
   const Record& record_of(const at::Tensor& tensor) const;
 
   FileReader file_;
-  std::map<std::uint64_t, Record> records_;       // Those of tensors, by their offsets.
-  std::map<const void*, const Record*> read_to_;  // By the address that LibTorch has for them.
-  std::exception_ptr error_;                      // What a read for LibTorch threw.
+  std::map<std::uint64_t, Record> records_;  // The records of tensors, by their offsets.
+  // The records by the addresses at which LibTorch has allocated memory for them.
+  std::map<const void*, const Record*> read_to_;
+  std::exception_ptr error_;  // The error of a read for LibTorch.
 };
 
 }  // namespace accel::runtime

@@ -28,11 +28,11 @@ bool is_one_of(const optim::Optimizer& optimizer) {
   return ((dynamic_cast<const Kinds*>(&optimizer) != nullptr) || ...);
 }
 
-// Loads an optimizer and calls `finish`. Clears the state of LibTorch's classes before: their
-// load() adds what was saved to what is there, so moments of parameters that had none in the
-// checkpoint would remain. Other classes are not cleared, because their load() may read into what
-// their constructors have made. The load() of LibTorch's classes is a part of parsing: it meets
-// damage with std::out_of_range, too.
+// Loads an optimizer and calls `finish`. First clears the state of LibTorch's classes, because
+// their load() only adds what was saved. Moments of parameters that had none in the checkpoint
+// would otherwise remain. Other classes are not cleared, because their load() may read into what
+// their constructors have made. The load() of LibTorch's known classes counts as parsing, because
+// it also meets damage with std::out_of_range.
 void load_alone(const std::filesystem::path& file, optim::Optimizer& optimizer,
                 InputArchive& archive, const std::function<void()>& finish) {
   if (!is_one_of<optim::Adam, optim::AdamW, optim::SGD, optim::Adagrad, optim::RMSprop,

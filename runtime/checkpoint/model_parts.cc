@@ -58,9 +58,9 @@ void add_whole_part(const std::string& name, const torch::Tensor& tensor,
                 .values = tensor.detach()});
 }
 
-// Returns true if the moments of parameters that are whole on each rank are parts too. A class of
-// the program's own writes its archive itself, and has them in there: nothing can be left out of
-// it, and its state may have more than moments.
+// Returns true if the moments of parameters that are whole on each rank are parts too. An optimizer
+// class of the program writes its archive itself, with these moments. Nothing can be left out of
+// that archive, and the state may have more than moments.
 bool has_whole_moments_in_parts(const Optimizer& optimizer) { return has_known_state(optimizer); }
 
 // Calls `body` with each parameter's unit and place in it.
@@ -85,8 +85,8 @@ NamedTensors named_moments(Optimizer& optimizer, const UnitParameter& parameter)
   return named;
 }
 
-// Parameters of a module with all of their names. Detaches none: any operator on a sharded
-// parameter gathers it.
+// A parameter of a module with all of its names. It is not detached, because any operator on a
+// sharded parameter gathers it.
 struct NamedParameter {
   std::vector<std::string> names;
   torch::Tensor tensor;

@@ -41,7 +41,7 @@ void expect_count(const std::string& file, const std::string& what, std::int64_t
                         " in this program: make it as the run that saved did");
 }
 
-// The tensors in the state of a parameter are its moments.
+// Compares the tensors in the state of a parameter, which are its moments.
 void check_state(const std::string& file, InputArchive& state, const std::string& name,
                  const torch::Tensor& parameter) {
   for (const std::string& key : state.keys()) {
@@ -51,9 +51,9 @@ void check_state(const std::string& file, InputArchive& state, const std::string
   }
 }
 
-// An archive has the states by numbers, and the groups say which number is which parameter
+// An archive numbers the states, and its groups map each parameter to such a number
 // (torch/optim/serialize.h). Optimizer::load() would replace the options of groups in place, so it
-// cannot be tried.
+// cannot be called for a trial.
 void check_archive(const std::string& file, InputArchive& archive, const Optimizer& optimizer,
                    const ParameterNames& names) {
   InputArchive states, groups;

@@ -30,21 +30,21 @@ class AutomaticNaming {
   void set_next_number(std::uint64_t number);
 
   // Returns true once the next number is known to follow all checkpoints that were on the disk when
-  // this run began: after a load, a first save, or set_next_number().
+  // this run began. It is true after a load, a first save, or set_next_number().
   bool is_settled() const { return is_settled_; }
 
-  // Prepares the first save of a run that has loaded nothing and may find another run's
-  // checkpoints: unless settled, moves the next number past all of them, because the checkpoint
+  // Prepares the first save of a run that has loaded nothing. Such a run may find another run's
+  // checkpoints. Unless settled, moves the next number past all of them, because the checkpoint
   // with the highest number must be the one saved last. Logs the number to standard error. Throws
-  // std::invalid_argument if the folder of the next number already exists. Rank 0 only; the caller
-  // gives the number to the other ranks.
+  // std::invalid_argument if the folder of the next number already exists. Rank 0 calls this, and
+  // the caller gives the number to the other ranks.
   void skip_existing();
 
   // Returns the next number after a load. `saved_next` is the next number that the loaded
-  // checkpoint has recorded. The result is greater than the number of any checkpoint in parent(),
-  // including damaged ones and ones that are newer than the loaded one, so that nothing has to be
-  // deleted before the run can continue. Rank 0 only. Throws CheckpointError if reading parent()
-  // has failed.
+  // checkpoint has recorded. The result is greater than the number of any checkpoint in parent().
+  // Damaged checkpoints count too, as do those that are newer than the loaded one. So nothing has
+  // to be deleted before the run can continue. Without automatic naming, returns `saved_next`. Rank
+  // 0 only. Throws CheckpointError if parent() cannot be read.
   std::uint64_t number_after(std::uint64_t saved_next) const;
 
   // Maximum number of checkpoints that are kept. If nullopt, all are kept.

@@ -10,8 +10,9 @@
 namespace accel::runtime {
 namespace {
 
-// How many pieces are announced ahead: 64 MiB in all. That is enough for a disk that reads 2 GB/s
-// and is asked every 30 ms, and little compared to the memory of a machine that trains.
+// The number of pieces that are announced ahead, 64 MiB in all. That is enough for a disk
+// that reads 2 GB/s and gets requests every 30 ms. It is little compared to the memory of a
+// machine that trains.
 constexpr std::size_t kPiecesAhead = 16;
 
 }  // namespace

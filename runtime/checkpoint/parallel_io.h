@@ -1,4 +1,5 @@
-// Reads and writes several pieces of a file at the same time, which is what keeps a disk busy.
+// Reads and writes several pieces of a file at the same time, because a disk is slower with one
+// piece at a time.
 #pragma once
 
 #include <cstddef>

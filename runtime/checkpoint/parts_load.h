@@ -1,5 +1,5 @@
-// Loads a model, or this rank's parts of one, from files of weights of any form: whole tensors, or
-// the parts that another number of ranks has written.
+// Loads a model, or this rank's parts of it, from weights of any form: files of whole tensors, or
+// parts that another number of ranks has written.
 #pragma once
 
 #include <torch/types.h>
@@ -17,18 +17,19 @@ namespace accel::runtime {
 // The elements `held` of a tensor, and the memory that they are loaded to.
 struct PartTarget {
   std::vector<std::string> names;  // All names of one tied tensor; the first that is saved counts.
-  weights::Shape shape;            // The whole tensor's.
+  weights::Shape shape;            // The shape of the whole tensor.
   ElementRange held;               // Counted in the flattened tensor.
   torch::Tensor memory;            // Any dtype, device and shape of this number of elements.
-  bool is_required = false;        // It has no values, so it must be saved even if not `strict`.
+  bool is_required = false;        // True if it must be saved even if not `strict`.
 };
 
-// Compares names and shapes first, so that several models can be compared before one is changed.
+// A load of one model. The constructor compares names and shapes, so that several models can be
+// compared before one is changed.
 class PartsLoad {
  public:
-  // If `strict`, each target must be saved, and all that is saved must have a target; otherwise
-  // what both have is loaded, and only required targets must be saved. `what` is the file or folder
-  // for errors. Throws CheckpointError.
+  // If `strict`, each target must be saved, and each saved tensor must have a target. Otherwise the
+  // tensors that both have are loaded, and only required targets must be saved. `what` names the
+  // file or folder in errors. Throws CheckpointError.
   PartsLoad(weights::SavedFolder saved, std::vector<PartTarget> targets, const std::string& what,
             bool strict);
 

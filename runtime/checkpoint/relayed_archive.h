@@ -1,9 +1,9 @@
-// A LibTorch archive of tensors that come one by one, while it is written.
+// A LibTorch archive whose tensors arrive one by one while it is written.
 //
-// LibTorch writes an archive from tensors that it refers to, and computes the checksum of each one
-// before it writes the first of its bytes. So all of these tensors are given the same memory, as
-// large as the largest of them. When the last byte of one tensor has been written, the next one is
-// copied there. The file has the bytes that it has if all tensors are in memory.
+// LibTorch writes an archive from tensors that it refers to, and computes the checksum of each
+// tensor before it writes its first byte. So all relayed tensors share the same memory, which is as
+// large as the largest of them. When the last byte of one tensor has been written, the next tensor
+// is copied there. The file has the same bytes as if all tensors were in memory.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +16,8 @@
 
 namespace accel::runtime {
 
-// Tensors that share memory. The relay gives their values in the order in which they were added;
-// tensors without elements are left out.
+// Tensors that share memory. The relay gives their values in the order in which they were added,
+// without tensors that have no elements.
 class RelayedTensors {
  public:
   // Makes tensors of these shapes and dtypes on the CPU, to be put into an archive in this order.
@@ -26,12 +26,12 @@ class RelayedTensors {
   const std::vector<torch::Tensor>& tensors() const { return tensors_; }
   ByteRelay& relay() { return relay_; }
 
-  // Calls `write` with a sink. It must pass the bytes of an archive of the tensors, in their order,
-  // each in the memory of the tensor; they go on to `sink`. Throws what the relay throws, and
-  // std::logic_error if the order is another one.
+  // Calls `write` with a sink. `write` must pass the bytes of an archive of the tensors to that
+  // sink, in their order, each from the memory of the tensor. The bytes go on to `sink`. Throws
+  // what the relay throws, and std::logic_error if the order differs.
   void write(const std::function<void(const ByteSink&)>& write, const ByteSink& sink);
 
-  // Frees the memory of the tensors, which may only be destroyed after that.
+  // Frees the memory that the tensors share. Afterwards the tensors may only be destroyed.
   void free_memory() { memory_.reset(); }
 
  private:

@@ -1,4 +1,4 @@
-// Deletes a checkpoint so that a crash in between never leaves what looks like a complete one.
+// Deletes a checkpoint so that a crash in between never leaves a folder that looks complete.
 #pragma once
 
 #include <filesystem>
@@ -11,8 +11,8 @@ namespace accel::runtime {
 void delete_checkpoint(const std::filesystem::path& folder);
 
 // Deletes a checkpoint that is no longer needed. If it cannot be deleted, the file and the reason
-// are logged to standard error, because only disk space is lost. The folder gets the name of a
-// partial checkpoint first, so that a later save deletes what a crash leaves of it.
+// are logged to standard error, because only disk space is lost. First renames the folder to a
+// partial checkpoint, so that a later save deletes what a crash leaves of it.
 void delete_checkpoint_or_log(const std::filesystem::path& folder);
 
 }  // namespace accel::runtime

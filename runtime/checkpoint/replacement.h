@@ -10,10 +10,10 @@ namespace accel::runtime {
 // if the system refuses.
 void take_new_name(const std::filesystem::path& partial, const std::filesystem::path& folder);
 
-// Exchanges the names of `partial` and of the existing `folder`, so that the older
-// checkpoint is then called `partial`. Uses one renameat2(RENAME_EXCHANGE), or three
-// renames on a file system that does not support it; in between, the older one is
-// called `folder`.replaced. Throws CheckpointError.
+// Exchanges the names of `partial` and of the existing `folder`, so that the older checkpoint is
+// then called `partial`. Uses one renameat2(RENAME_EXCHANGE). If the file system does not
+// support that, uses three renames, and in between the older checkpoint is called
+// `folder`.replaced. Throws CheckpointError.
 void exchange_names(const std::filesystem::path& partial, const std::filesystem::path& folder);
 
 // Repairs what a crash inside exchange_names() has left: gives the older checkpoint

@@ -28,8 +28,8 @@ void report_checkpoint(const std::string& socket) {
   int descriptor = -1;
   std::uint64_t inode = 0;
   if (!parse(text.substr(0, colon), descriptor) || !parse(text.substr(colon + 1), inode)) return;
-  // The program may have closed the launcher's descriptor, and opened a file of its own with the
-  // same number.
+  // The program may have closed the launcher's descriptor, and opened another file with
+  // the same number.
   struct stat info {};
   if (fstat(descriptor, &info) != 0 || !S_ISSOCK(info.st_mode) || info.st_ino != inode) return;
   const std::string_view message = common::kCheckpointMessage;

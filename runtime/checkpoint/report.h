@@ -6,9 +6,9 @@
 
 namespace accel::runtime {
 
-// `socket` is Environment::report_socket. Does nothing if it is empty, as under another launcher,
-// or if the descriptor no longer belongs to the launcher. Never blocks and never fails, because a
-// checkpoint is complete without this. Thread-safe.
+// Sends the report over `socket`, which is Environment::report_socket. Does nothing if `socket` is
+// empty, as under another launcher, or if the descriptor no longer belongs to the launcher. Never
+// blocks and never fails, because the checkpoint is complete even without the report. Thread-safe.
 void report_checkpoint(const std::string& socket);
 
 }  // namespace accel::runtime

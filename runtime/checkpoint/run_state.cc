@@ -217,8 +217,8 @@ void RunState::restore(const fs::path& folder) {
   if (fs::exists(random_states)) restore_random_state(random_states, process_->device);
 }
 
-// A rank reads the parts that it holds, in whatever form the checkpoint is. Whole models are read
-// faster from whole files (tensor_file.h).
+// A rank reads the parts that it holds, in whatever form the checkpoint is. Unsharded models take
+// whole files by a separate path, which is faster (tensor_file.h).
 void RunState::restore_tensors(const fs::path& folder, const SavedForm& form) {
   std::vector<WeightsLoad> wholes;
   std::vector<PartsLoad> parts;
@@ -257,8 +257,8 @@ void RunState::restore_tensors(const fs::path& folder, const SavedForm& form) {
   }
 }
 
-// Runs before anything is loaded, and after the models are compared, because one that differs is
-// then said to be another one.
+// Runs before anything is loaded. Runs after the models are compared, because the error of a
+// different model is clearer than that of its moments.
 void RunState::check_moments(const fs::path& folder, const SavedForm& form) const {
   ParameterNames names;
   for (const auto& model : models_) add_names(*model, names);
@@ -273,7 +273,7 @@ void RunState::check_moments(const fs::path& folder, const SavedForm& form) cons
   }
 }
 
-// The archive has the moments of whole models; the parts of others are in folders.
+// The archive has the moments that are not saved in parts. The parts are in folders.
 void RunState::restore_optimizer(std::size_t i, const fs::path& folder, const SavedForm& form) {
   HeldElements held;
   for (const auto& model : models_) {

@@ -1,5 +1,5 @@
-// The state of a training run: what a checkpoint holds, in which order it is gathered, and in which
-// order it is restored.
+// The state of a training run: the contents of a checkpoint, and the order in which they are
+// gathered and restored.
 //
 // clang-format off
 // save:  gather()      on every rank: gradients of an open window, random states   collective
@@ -36,7 +36,7 @@ namespace accel::runtime {
 
 class SavedForm;
 
-// An object of the program's that a checkpoint holds too.
+// An object of the program that is saved in checkpoints too.
 struct CheckpointedObject {
   std::function<void(torch::serialize::OutputArchive&)> save;
   std::function<void(torch::serialize::InputArchive&)> load;
@@ -46,7 +46,7 @@ struct CheckpointedObject {
 TrainingState read_training_state(const std::filesystem::path& folder);
 
 // Refers to everything that the program has prepared or registered. Files are numbered in the order
-// in which their objects were added, so a program that loads adds the same objects in the same
+// in which their objects were added. So a program that loads must add the same objects in the same
 // order. Not thread-safe.
 class RunState {
  public:
@@ -94,22 +94,22 @@ class RunState {
   // Returns true if a model is saved in parts, so that each rank writes its own files.
   bool is_in_parts() const;
 
-  // Copies the state into `memory`, and returns the files of a checkpoint made of that copy, which
-  // another thread may write while training continues, once gathered.whole has been given: the
-  // whole state on rank 0, and on every rank its parts of sharded models, if they are saved in
-  // parts. `next_number` is stored as the number of the next automatically named checkpoint. Throws
+  // Copies the state into `memory`, and returns the files of a checkpoint made of that copy. Rank 0
+  // copies the whole state, and every rank its parts of sharded models that are saved in parts.
+  // Another thread may write the files while training continues, once gathered.whole has been
+  // given. `next_number` is stored as the number of the next automatically named checkpoint. Throws
   // std::invalid_argument for a tensor whose dtype safetensors lacks, and what the save functions
   // of objects throw.
   std::unique_ptr<Snapshot> copy(const Gathered& gathered, std::uint64_t next_number,
                                  StagingMemory& memory) const;
 
-  // Returns about how many bytes copy() will need, in bytes of tensors.
+  // Returns about how many bytes of tensors copy() will copy.
   std::size_t expected_bytes() const;
 
   // Loads the checkpoint `folder`, which is verified, into all of these objects. Throws
-  // CheckpointError if it does not fit this program. Nothing is loaded then, unless what does not
-  // fit is a registered object, or an optimizer whose class is not LibTorch's or of accel/optim.h:
-  // these can only be compared by loading them.
+  // CheckpointError if it does not fit this program. Nothing is loaded then, with one exception. A
+  // registered object, or an optimizer whose class is not LibTorch's or of accel/optim.h, can only
+  // be compared by loading it.
   void restore(const std::filesystem::path& folder);
 
  private:

@@ -1,5 +1,5 @@
-// In which of two forms a verified checkpoint holds the tensors of a model: in one file, or in
-// parts that ranks have written (docs/decisions/0072).
+// The form in which a verified checkpoint holds the tensors of a model: in one file, or in parts
+// that ranks have written (docs/decisions/0072).
 #pragma once
 
 #include <filesystem>
@@ -11,8 +11,8 @@
 
 namespace accel::runtime {
 
-// Decides by the manifest and not by what lies in the folder, because a program may keep files and
-// folders of its own there, and their content is not verified.
+// Decides by the manifest and not by what lies in the folder. A program may keep its own files and
+// folders there, whose content is not verified.
 class SavedForm {
  public:
   // Reads the manifest of a checkpoint. Throws CheckpointError.
@@ -26,7 +26,7 @@ class SavedForm {
   weights::SavedFolder open(const std::string& folder, const std::string& file) const;
 
  private:
-  // The names of the parts, without the folder's.
+  // Returns the file names of the parts, relative to the folder.
   std::vector<std::string> parts_in(const std::string& folder) const;
 
   const std::filesystem::path checkpoint_;

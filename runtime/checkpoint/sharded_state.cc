@@ -53,7 +53,7 @@ std::vector<SavedWhole> whole_parameters(const ShardedModel& model) {
     }
   }
   const NamedTensors state = attached_state_of(*model.module());
-  NamedTensors others;  // That are in no unit.
+  NamedTensors others;  // The tensors that are in no unit.
   for (const auto& [name, tensor] : state) {
     if (!places.contains(tensor.unsafeGetTensorImpl())) others.emplace_back(name, tensor.detach());
   }

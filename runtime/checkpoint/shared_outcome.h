@@ -1,5 +1,5 @@
-// Runs work that may fail on some ranks, and makes it succeed or throw on all of them: a rank that
-// went on after another one had failed would wait for it in the next collective call.
+// Runs work that may fail on some ranks, and makes it succeed or throw on all of them. Otherwise a
+// rank that succeeds would wait, in its next collective call, for the rank that failed.
 #pragma once
 
 #include <functional>
@@ -12,9 +12,9 @@ namespace accel::runtime {
 // CheckpointError with its text. Collective: one broadcast, and another two if it fails.
 void run_on_main_rank(const ProcessState& process, const std::function<void()>& body);
 
-// Runs `body` on every rank. If it throws on some, these rethrow their exceptions, and the others
-// throw CheckpointError with the number and text of the first of them. Collective: one all-gather,
-// and another two if it fails.
+// Runs `body` on every rank. If it throws on some ranks, these rethrow their exceptions. The other
+// ranks throw CheckpointError with the number and text of the first of them. Collective: one
+// all-gather, and another two if it fails.
 void run_on_every_rank(const ProcessState& process, const std::function<void()>& body);
 
 }  // namespace accel::runtime

@@ -1,11 +1,11 @@
 // Copies the state of a run in one go, so that training can continue while the copy is written
-// (docs/decisions/0016, "What a save costs"). Also loads the LibTorch archives that it makes.
+// (docs/decisions/0016, "What a save costs"). load_optimizer.h loads the optimizer archives
+// that it makes.
 //
-// Tensors of models and the moments of LibTorch's own optimizers, and of those in accel/optim.h,
-// are only copied in the training thread; their files are made of the copies in the background.
-// Whatever writes its archive itself (registered objects, LBFGS, optimizer classes of the
-// program's) may hold tensors that are unknown here, so its archive is made in the training thread
-// at once.
+// The training thread only copies tensors of models, and the moments of LibTorch's own optimizers
+// and of those in accel/optim.h. Their files are made from the copies in the background. Registered
+// objects, LBFGS and optimizer classes of the program write their archives themselves. They may
+// hold tensors that are unknown here, so the training thread makes these archives immediately.
 #pragma once
 
 #include <filesystem>
@@ -37,20 +37,20 @@ class OutputArchive;
 
 namespace accel::runtime {
 
-// Tensors of an optimizer's state that its archive leaves out, by their addresses.
+// The tensors of an optimizer's state that its archive leaves out, by their addresses.
 using LeftOut = std::set<const torch::Tensor*>;
 
-// A moment of an optimizer of which this rank has a piece, by its address.
+// A moment of an optimizer, by its address. This rank has only a piece of it.
 struct RelayedMoment {
   const torch::Tensor* moment;
-  std::vector<std::int64_t> shape;  // The whole moment's.
+  std::vector<std::int64_t> shape;  // The shape of the whole moment.
 };
 
 // An archive whose large tensors are given while it is written.
 struct RelayedArchive {
   std::shared_ptr<RelayedTensors> tensors;  // Null if there are none.
-  // Places in the list of moments, in the order in which the relay must give them. Those without
-  // elements are not among them.
+  // Places in the list of moments, in the order in which the relay must give them. Moments without
+  // elements are left out.
   std::vector<std::int64_t> order;
 };
 
@@ -60,24 +60,25 @@ struct TensorPart {
   torch::Tensor values;
 };
 
-// Returns the tensors in the state of one parameter, or nullopt if the state's class is unknown.
+// Returns the tensors in the state of one parameter, some of which may be undefined. Returns
+// nullopt if the state is not of SGD, Adam, AdamW, Adagrad or RMSprop.
 std::optional<std::vector<torch::Tensor*>> moments_of(torch::optim::OptimizerParamState& state);
 
-// Returns the same for a parameter of a sharded model. Throws std::invalid_argument if the class is
-// unknown.
+// Returns the same for a parameter of a sharded model. Throws std::invalid_argument instead
+// of returning nullopt.
 std::vector<torch::Tensor*> known_moments_of(torch::optim::OptimizerParamState& state);
 
 // Returns the names of these tensors, in Python's spelling.
 std::vector<std::string> moment_names(const torch::optim::OptimizerParamState& state);
 
-// Returns about how many bytes of an optimizer's tensors will have to be copied once it has made
-// steps, if `bytes_of` returns how many bytes of a parameter this rank saves. Returns 0 for an
+// Returns about how many bytes of an optimizer's tensors a save will copy once the optimizer has
+// made steps. `bytes_of` returns how many bytes of a parameter this rank saves. Returns 0 for an
 // optimizer that writes its archive itself.
 std::size_t expected_bytes(torch::optim::Optimizer& optimizer,
                            const std::function<std::size_t(const torch::Tensor&)>& bytes_of);
 
-// Add everything that is saved, then call copy(). The originals may change afterwards, and another
-// thread may call wait() and write files(). Not thread-safe.
+// A copy of the state of a run. Add everything that is saved, then call copy(). The originals may
+// change afterwards, and another thread may call wait() and write files(). Not thread-safe.
 class Snapshot {
  public:
   // Copies go to `memory`, which must not be used for anything else until the files are written.
@@ -91,31 +92,32 @@ class Snapshot {
   void add_tensors(std::string file, NamedTensors tensors);
   // Adds the files of parts that this rank writes into `folder`.
   void add_parts(std::string folder, int rank, std::vector<TensorPart> parts);
-  // Adds a LibTorch archive of the optimizer. For Adam, AdamW, SGD, Adagrad and RMSprop, copy()
-  // copies the tensors, and the archive is serialized when it is written. For all other classes,
-  // including classes derived from these, the archive is serialized here.
-  // Tensors of the state that are in `left_out`, by their addresses, are not written. Those in
-  // `relayed` are not copied: their values are given while the file is written.
+  // Adds a LibTorch archive of the optimizer. For Adam, AdamW, SGD, Adagrad and RMSprop, of
+  // LibTorch or of accel/optim.h, copy() copies the tensors, and the archive is serialized when it
+  // is written. For all other classes the archive is serialized here. Tensors in `left_out` are not
+  // written. Tensors in `relayed` are not copied, because their values are given while the file is
+  // written. Throws std::invalid_argument if an optimizer of another class has tensors in one of
+  // the two lists.
   RelayedArchive add_optimizer(std::string file, torch::optim::Optimizer& optimizer,
                                const LeftOut& left_out = {},
                                const std::vector<RelayedMoment>& relayed = {});
   // Adds a LibTorch archive that `save` fills. It is serialized here.
   void add_archive(std::string file,
                    const std::function<void(torch::serialize::OutputArchive&)>& save);
-  // Adds a file that begins with `header` and has this size. The relay that is returned gives the
-  // rest while the file is written.
+  // Adds a file that begins with `header` and has this size. The returned relay gives the remaining
+  // bytes while the file is written.
   std::shared_ptr<ByteRelay> add_relayed(std::string file, std::string header, std::uint64_t size);
   // Adds a file that consists of `text`.
   void add_text(std::string file, std::string text);
 
   // Copies all tensors that were added. Called once. Copies from a GPU are queued on the current
-  // stream: what is queued there later may change the originals (docs/decisions/0049).
+  // stream, so work that is queued there later may change the originals (docs/decisions/0049).
   void copy();
 
-  // Blocks until the copies from GPUs are there. Any thread may call it, after copy().
+  // Blocks until the copies from GPUs are complete. Any thread may call it, after copy().
   void wait() const;
 
-  // The files to write, complete after wait(). They refer to this object and to the memory.
+  // The files to write, complete after wait(). The files refer to this object and to the memory.
   const std::vector<CheckpointFile>& files() const { return files_; }
 
  private:
@@ -123,9 +125,9 @@ class Snapshot {
     std::string file;
     torch::optim::Optimizer* optimizer;
     std::vector<torch::Tensor*> tensors;
-    std::vector<torch::Tensor> values;        // To be copied; undefined if nothing is.
-    std::vector<torch::Tensor> stand_ins;     // The tensors in place of those that are relayed.
-    std::shared_ptr<RelayedTensors> relayed;  // Null if none is.
+    std::vector<torch::Tensor> values;     // To be copied; undefined if the tensor is not copied.
+    std::vector<torch::Tensor> stand_ins;  // In place of relayed tensors; undefined for others.
+    std::shared_ptr<RelayedTensors> relayed;  // Null if no tensor is relayed.
   };
 
   struct Parts {
@@ -143,7 +145,7 @@ class Snapshot {
   std::vector<Parts> parts_;
   std::vector<Optimizer> optimizers_;
   std::vector<CheckpointFile> files_;
-  // Happen when the copies from a GPU are done; one for each GPU.
+  // The events that happen when the copies from a GPU are done, one for each GPU.
   std::vector<std::shared_ptr<c10::Event>> queued_;
 };
 

@@ -44,7 +44,7 @@ void StagingMemory::grow(std::size_t size) {
   release();
   void* memory = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) throw std::bad_alloc();
-  (void)::madvise(memory, size, MADV_HUGEPAGE);  // A hint: if refused, small pages do.
+  (void)::madvise(memory, size, MADV_HUGEPAGE);  // A hint: if refused, small pages are used.
   memory_ = static_cast<char*>(memory);
   size_ = size;
 }

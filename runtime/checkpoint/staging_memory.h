@@ -7,15 +7,16 @@
 
 namespace accel::runtime {
 
-// How memory is page-locked, so that a GPU can copy into it directly. Both are empty without a GPU.
+// The functions that lock memory for a GPU, so that it can copy into that memory directly. Both are
+// empty without a GPU.
 struct PageLocks {
-  // Returns false if that is refused.
+  // Returns false if the system refuses to lock the memory.
   std::function<bool(void* memory, std::size_t size)> lock;
   std::function<void(void* memory)> unlock;
 };
 
 // The memory to which a save copies the state before it is written. It is kept from save to save,
-// because the first touch of fresh memory costs more than the copy, and uses huge pages if the
+// because the first touch of fresh memory costs more than the copy. It uses huge pages if the
 // system has them. Not thread-safe.
 class StagingMemory {
  public:
@@ -25,11 +26,11 @@ class StagingMemory {
   StagingMemory& operator=(const StagingMemory&) = delete;
 
   // Allocates `size` bytes for a later reserve(), and touches and locks them in the background. If
-  // that is more than there is, the contents are lost. Throws std::bad_alloc.
+  // the memory must grow, its contents are lost. Throws std::bad_alloc.
   void prepare(std::size_t size);
 
-  // Returns at least `size` bytes, or null if no memory was ever needed. If that is more than there
-  // is, the contents are lost. Throws std::bad_alloc.
+  // Returns at least `size` bytes, or null if no memory was ever needed. If the memory must grow,
+  // its contents are lost. Throws std::bad_alloc.
   char* reserve(std::size_t size);
 
  private:

@@ -186,8 +186,8 @@ void read_tensors(const std::vector<TensorRead>& reads) {
                         static_cast<char*>(target.data_ptr()) + at, &entry->name});
     }
   }
-  // Sorts the pieces as the disk has them, because the order of a model is not that of its file,
-  // where tensors are sorted by dtype and name.
+  // Sorts the pieces by their offsets in the file. A model has another order, because a file is
+  // sorted by dtype and name.
   std::ranges::sort(pieces, {},
                     [](const Piece& piece) { return std::pair(piece.file, piece.offset); });
   read_in_parallel(

@@ -17,23 +17,24 @@ namespace accel::runtime {
 
 using NamedTensors = std::vector<std::pair<std::string, torch::Tensor>>;
 
-// Returns the format's dtype for that of `tensor`, and LibTorch's for one of the format. The first
-// throws std::invalid_argument, which has `name`, if the format lacks it.
+// dtype_of() returns the format's dtype for a tensor, and type_of() LibTorch's dtype for one of the
+// format. dtype_of() throws std::invalid_argument, which has `name`, if the format lacks the dtype.
 weights::SafetensorsDtype dtype_of(const std::string& name, const torch::Tensor& tensor);
 torch::ScalarType type_of(weights::SafetensorsDtype dtype);
 
 // Returns a module's parameters and buffers, named and ordered as in a state_dict of Python.
 NamedTensors state_of(const torch::nn::Module& module);
-// Returns the same tensors with their graphs. No operator runs, which would gather a sharded one.
+// Returns the same tensors with their graphs. Runs no operator, because any operator would gather
+// a sharded tensor.
 NamedTensors attached_state_of(const torch::nn::Module& module);
 
-// Returns `tensors` without second names for the same tensor: of tied weights the first name is
-// kept. Two tensors are the same if they are the same view of the same memory. Different views of
-// one storage are all kept, so that none is lost (docs/decisions/0016).
+// Returns `tensors` without second names for the same tensor. A tied weight keeps its first name.
+// Two tensors are the same if they are the same view of the same memory. Different views of one
+// storage are all kept, so that none is lost (docs/decisions/0016).
 NamedTensors without_tied(const NamedTensors& tensors);
 
 // The bytes of a safetensors file. Refers to the memory of tensors that are contiguous and on the
-// CPU, which must not change meanwhile, and holds copies of the others.
+// CPU. They must not change while this object lives. Holds copies of all other tensors.
 class TensorFile {
  public:
   // Throws std::invalid_argument for a dtype that the format lacks.

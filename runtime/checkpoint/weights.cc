@@ -33,9 +33,9 @@ std::string listed(const std::vector<std::string>& names) {
   return names.size() > 5 ? text + " and " + std::to_string(names.size() - 5) + " more" : text;
 }
 
-// Renames the files, which are durable under temporary names, to `names`; the index is last. Shards
-// of an older save may have the same names. Then the old index is deleted first, so that no index
-// lists a mixture of both saves while the shards are replaced one by one.
+// Renames the files, which are durable under temporary names, to `names`. The index comes last. If
+// shards of an older save have the same names, the old index is deleted first. Otherwise it would
+// list a mixture of both saves while the shards are replaced one by one.
 void put_in_place(const std::vector<std::string>& names, const fs::path& folder) {
   const auto is_there = [&](const std::string& name) { return fs::exists(folder / name); };
   const bool sharded = names.size() > 1;

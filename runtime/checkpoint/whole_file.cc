@@ -30,8 +30,8 @@ WholeFile::WholeFile(const std::vector<SavedWhole>& all) {
 
 namespace {
 
-// Blocks until a GPU has computed the tensor. A rank that only queued its calls would be far ahead
-// of the one that writes, and the age of a queued call is limited (queued_calls.h).
+// Blocks until a GPU has computed the tensor. Otherwise a rank that does not write would queue its
+// calls far ahead of the rank that writes. The age of a queued call is limited (queued_calls.h).
 void wait_for(const torch::Tensor& tensor) {
   if (tensor.is_cpu()) return;
   c10::Event done(tensor.device().type());
@@ -39,8 +39,8 @@ void wait_for(const torch::Tensor& tensor) {
   done.synchronize();
 }
 
-// Returns the bytes in memory of the CPU. If they do not fit there, tells the relay, and returns
-// nullopt.
+// Returns a copy of the tensor in memory of the CPU. If the copy fails, reports the error to the
+// relay, and returns nullopt.
 std::optional<torch::Tensor> copy_for(ByteRelay& relay, const torch::Tensor& whole) {
   try {
     return whole.cpu().contiguous();

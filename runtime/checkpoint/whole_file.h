@@ -10,8 +10,8 @@
 
 namespace accel::runtime {
 
-// The layout of such a file, which is the same on all ranks, because it needs shapes and dtypes
-// alone. The bytes are those that TensorFile has for the whole tensors.
+// The layout of such a file. It is the same on all ranks, because it depends only on shapes and
+// dtypes. The file has the same bytes as a TensorFile of the whole tensors.
 struct WholeFile {
   // Throws std::invalid_argument for a dtype that the format lacks.
   explicit WholeFile(const std::vector<SavedWhole>& tensors);
@@ -21,9 +21,10 @@ struct WholeFile {
   std::vector<SavedWhole> tensors;  // In the order of their bytes.
 };
 
-// Makes the tensors whole one after the other, and gives them to the relay, which is null on all
-// ranks except the one that writes them. If that one cannot copy a tensor to the CPU, the relay
-// fails, and the rank gathers the rest without it, because the others do too. Collective.
+// Makes the tensors whole one after the other, and gives them to the relay. The relay is null
+// on all ranks except the one that writes the file. If that rank cannot copy a tensor to the
+// CPU, the relay fails. The rank still gathers the remaining tensors, because the other ranks
+// do too. Collective.
 void give_wholes(const std::vector<SavedWhole>& tensors, const ProcessState& process,
                  ByteRelay* relay);
 

@@ -37,7 +37,7 @@ void WholeState::put_optimizer(std::size_t i, const std::string& file, Optimizer
   archives_[i].relayed = snapshot.add_optimizer(file, optimizer, left_out, relayed);
 }
 
-// The order of an archive is that of the addresses that rank 0 has for the parameters.
+// The archive has the order of the parameters' addresses on rank 0, so rank 0 broadcasts it.
 void WholeState::give_archive(Archive& archive, const ProcessState& process) {
   std::vector<std::int64_t> order = archive.relayed.order;
   std::size_t count = 0;
@@ -75,8 +75,8 @@ void WholeState::give(const ProcessState& process) {
   drop_tensors();
 }
 
-// The thread that writes keeps this object until the next save, and may be in close() meanwhile,
-// which does not use the tensors.
+// Drops the tensors, because the thread that writes keeps this object until the next save. That
+// thread may be in close() meanwhile, which does not use the tensors.
 void WholeState::drop_tensors() {
   for (File& file : files_) file.content.tensors.clear();
   for (Archive& archive : archives_) archive.moments.clear();

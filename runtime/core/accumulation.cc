@@ -7,9 +7,9 @@
 // ends the window early.
 //
 // begin() therefore assumes that the window will be complete, and divides by num_steps. If the
-// window ends after k < num_steps batches, the last batch is divided by k, and the gradients that
-// have been accumulated are multiplied by num_steps / k first. For num_steps = 4 and a loader that
-// ends at the third batch:
+// window ends after k < num_steps batches, the last batch is divided by k. The gradients that have
+// been accumulated are first multiplied by num_steps / k. For num_steps = 4 and a loader that ends
+// at the third batch:
 //
 // clang-format off
 //   batch   sync_gradients()   earlier_scale()   loss_divisor()   accumulated gradient
@@ -18,14 +18,15 @@
 //     3         true                4/3                3          (g1 + g2 + g3) / 3
 // clang-format on
 //
-// So only a short window costs a pass over the gradients. The obvious alternatives are worse:
-// keeping num_steps as the divisor, as Accelerate does (full_window_scaling), gives the batches of
-// a short window a smaller weight, and dividing the sum before the optimizer steps costs a pass
-// over the gradients in every window.
+// So only a short window costs a pass over the gradients. The obvious alternatives are worse.
+// Keeping num_steps as the divisor, as Accelerate does (full_window_scaling), gives the batches of
+// a short window a smaller weight. Dividing the sum before the optimizer steps costs a pass over
+// the gradients in every window.
 //
-// The same correction makes set_num_steps() safe inside a window: the window takes the new divisor,
-// and the gradients follow it. A window that set_sync_gradients(true) ends early is not corrected,
-// because the current loss may have been divided already; its batches keep the weight 1/num_steps.
+// The same correction makes set_num_steps() safe inside a window: the window takes the new
+// divisor, and its gradients are scaled to it. A window that set_sync_gradients(true) ends
+// early is not corrected, because the current loss may have been divided already. Its batches
+// keep the weight 1/num_steps.
 #include "runtime/core/accumulation.h"
 
 #include <algorithm>

@@ -11,7 +11,7 @@ namespace accel::runtime {
 
 // The part of an Accumulation that a checkpoint keeps.
 struct AccumulationState {
-  // Batches since the loader's end, or in total without sync_with_dataloader.
+  // Batches since the loader's end, or since the start without sync_with_dataloader.
   std::int64_t step = 0;
   int window = 0;     // Batches whose gradients wait for the next optimizer step.
   int num_steps = 1;  // The divisor of those batches' losses.
@@ -28,15 +28,15 @@ struct AccumulatedBatch {
 };
 
 // Counts the batches of a training loop. A window is the batches whose gradients make one optimizer
-// step. Unless a loader's end resets it, the count continues from epoch to epoch, and a loop that
-// is left early leaves its open window to the next loop. The ranks decide alike without
+// step. Unless the end of a loader resets the count, it continues from epoch to epoch. A loop that
+// is left early leaves its open window to the next loop. All ranks decide the same without
 // communication, because they begin the same batches. Not thread-safe.
 class Accumulation {
  public:
   // Throws std::invalid_argument if num_steps < 1.
   explicit Accumulation(const GradientAccumulation& options);
 
-  // Begins a batch, or joins the current one: models that accumulate one after another in the same
+  // Begins a batch, or joins the current one. Models that accumulate one after another in the same
   // step of a loader share a batch, as the two networks of a GAN do. Begins a new batch if a model
   // is named again, if the call names no model, and outside of loops over prepared loaders.
   void begin(const AccumulatedBatch& batch);
@@ -51,8 +51,8 @@ class Accumulation {
   bool is_forced() const { return sync_ && !due_; }
   // The divisor of this batch's loss.
   int loss_divisor() const { return window_ > 0 ? divisor_ : options_.num_steps; }
-  // The factor for the gradients of the window's earlier batches. Apply it before this batch's
-  // backward pass, so that all batches of the window count alike. 1 if nothing has to change.
+  // The factor for the gradients of the window's earlier batches, or 1 if nothing has to change.
+  // Apply it before this batch's backward pass, so that all batches of the window count alike.
   double earlier_scale() const { return earlier_scale_; }
 
   const GradientAccumulation& options() const { return options_; }
@@ -62,8 +62,9 @@ class Accumulation {
   // may have been divided already.
   void set_sync_gradients(bool sync) { sync_ = sync; }
 
-  // After set_state(), the open window continues with the gradients that it had accumulated.
-  // num_steps keeps this object's value. Throws std::invalid_argument if a number is negative.
+  // state() returns what a checkpoint keeps. After set_state(), the open window continues with the
+  // gradients that it had accumulated, and num_steps keeps this object's value. set_state() throws
+  // std::invalid_argument if a number is negative.
   AccumulationState state() const {
     return {.step = step_, .window = sync_ ? 0 : window_, .num_steps = loss_divisor()};
   }

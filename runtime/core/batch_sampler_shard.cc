@@ -1,16 +1,16 @@
 // How N processes share one stream of index batches without communication.
 //
 // In each training step every process takes one batch, and reducing the gradients makes all of them
-// wait for the slowest. So the processes need the same number of batches, or those with one more
-// wait forever. At the same time each sample should be seen once per epoch, and a metric must not
-// count any sample twice.
+// wait for the slowest. So the processes need the same number of batches. Otherwise a process with
+// one more batch waits forever. At the same time each sample should be seen once per epoch, and a
+// metric must not count any sample twice.
 //
 // Every process runs the same sampler with the same seed. It can therefore walk the whole stream
-// and pick its part by counting. The others' indices cost a process 8 bytes each to generate and
-// skip; their samples are never read. The obvious alternative, a stride over single samples as in
-// PyTorch's DistributedSampler, would replace the program's batch sampler and tear apart what that
-// has grouped, such as sentences of similar length. So whole batches are dealt out, or each batch
-// is split. Ten samples, batch_size = 4, two processes, even_batches:
+// and pick its part by counting. An index of another process costs 8 bytes to generate and skip,
+// and its sample is never read. The obvious alternative is a stride over single samples, as in
+// PyTorch's DistributedSampler. It would replace the program's batch sampler, and break up the
+// batches that this sampler has grouped, such as sentences of similar length. So whole batches are
+// dealt out, or each batch is split. Ten samples, batch_size = 4, two processes, even_batches:
 //
 // clang-format off
 //   inner stream      [0 1 2 3]  [4 5 6 7]  [8 9]
@@ -34,10 +34,10 @@
 //
 // Splitting without even_batches. Nothing is repeated, so the last batch may leave the last
 // processes with nothing. It keeps slices of batch_size / N because Accelerate's batches do. In
-// mid-stream that would be a defect: a process without a slice would take the next batch instead,
-// and be one step ahead of the others from then on, so that the samples which rank 0 saves as seen
-// would not be those that the others have seen. There a short batch is divided among all processes,
-// after it has been joined with its successors until each process gets a sample.
+// mid-stream such slices would be a defect. A process without a slice would take the next batch
+// instead, and be one step ahead of the others from then on. The samples that rank 0 saves as seen
+// would then not be those that the others have seen. So a short batch in mid-stream is divided
+// among all processes. It is first joined with its successors until each process gets a sample.
 //
 // Resuming. A resumed epoch's inner stream begins behind the samples that were seen, but padding
 // still repeats the first ones of the epoch. The caller therefore passes those batches as `first`.

@@ -23,8 +23,8 @@ struct ShardOptions {
   // with the first samples of the epoch. If only the last inner batch is short, all batches have
   // the same size. If false, no sample is repeated, and some processes get less.
   bool even_batches = true;
-  // If true, a last round with fewer inner batches than processes is dropped. Dropping a short last
-  // batch is up to the inner sampler.
+  // If true, a last round with fewer inner batches than processes is dropped. The inner sampler
+  // decides whether a short last batch is dropped.
   bool drop_last = false;
 };
 
@@ -35,12 +35,12 @@ void check_shard_options(const ShardOptions& options);
 // The batch of one process in one step.
 struct ShardedBatch {
   IndexBatch indices;
-  // The number of samples that all processes hold in this step, without the repeated ones. The same
-  // on all processes. If their batches are concatenated in process order, the repeated samples are
-  // those beyond the first real_samples, so that gather_for_metrics() can cut them off.
+  // The number of samples that all processes hold in this step, without the repeated ones. It is
+  // the same on all processes. If the batches are concatenated in process order, the samples
+  // beyond the first real_samples are the repeated ones, so gather_for_metrics() can cut them off.
   std::size_t real_samples = 0;
-  // The number of samples including the repeated ones. The same on all processes, even if batches
-  // differ in size.
+  // The number of samples including the repeated ones. It is the same on all processes, even if
+  // batches differ in size.
   std::size_t padded_samples = 0;
 };
 
@@ -59,10 +59,10 @@ struct ShardedBatch {
 //                         with the next batches if it has fewer samples than N.
 // clang-format on
 //
-// Inner batches may be shorter than batch_size anywhere in the stream: without drop_last, no
-// index is ever lost. Without a batch_size, the last round is padded with whole batches
-// instead of samples. Agrees with Accelerate's BatchSamplerShard except where that one loses
-// samples (docs/decisions/0013).
+// Inner batches may be shorter than batch_size anywhere in the stream. Without drop_last, no
+// index is ever lost. Without a batch_size, the last round is padded with whole batches instead
+// of samples. The batches are those of Accelerate's BatchSamplerShard, except where that class
+// loses samples (docs/decisions/0013).
 //
 // Not thread-safe.
 class BatchSamplerShard {

@@ -1,5 +1,6 @@
-// Checks in debug mode that all ranks are about to take part in the same collective. Otherwise a
-// rank that calls another one, or brings another shape, blocks the others or corrupts their data.
+// Checks in debug mode that all ranks are about to take part in the same collective. Without this
+// check, a rank that calls another collective, or brings another shape, blocks the others or
+// corrupts their data.
 #pragma once
 
 #include <cstddef>
@@ -31,8 +32,8 @@ struct CallShape {
 std::string describe(const CallShape& call);
 
 // Compares the describe() lines of all ranks, given in rank order. Returns nullopt if they are
-// equal; otherwise an error text that names the ranks which differ from the most common line, and
-// lists the lines of all ranks.
+// equal. Otherwise returns an error text that names the ranks which differ from the most common
+// line, and lists the lines of all ranks.
 std::optional<std::string> describe_mismatch(const std::vector<std::string>& calls);
 
 }  // namespace accel::runtime

@@ -1,10 +1,11 @@
-// The claim on a folder of automatically named checkpoints: who may commit checkpoints there.
+// The claim on a folder of automatically named checkpoints: the job and generation that may
+// commit checkpoints there.
 //
-// When a job restarts, ranks of its previous generation may still run on a node that is cut off
-// from the coordinator but not from the shared disk. Their late checkpoint would have the highest
-// number and would be loaded by the next restart. Each generation therefore writes its claim into
-// the folder before it saves, and a commit compares its own claim with the one it finds there
-// (docs/decisions/0016).
+// When a job restarts, ranks of its previous generation may still run on a node. The node may be
+// cut off from the coordinator but not from the shared disk. Their late checkpoint would have
+// the highest number and would be loaded by the next restart. Each generation therefore writes
+// its claim into the folder before it saves. A commit compares its own claim with the claim in
+// the folder (docs/decisions/0016).
 #pragma once
 
 #include <cstdint>
@@ -31,12 +32,12 @@ std::string claim_text(const Claim& claim);
 Claim parse_claim(const std::string& text);
 
 // Returns true if `mine` may replace `current`, the claim in the folder (nullopt if there is none).
-// Only an earlier generation of the same job may not. Another job always may, because generations
-// of different jobs cannot be compared.
+// Returns false only if `mine` is of an earlier generation of the same job. Generations of
+// different jobs cannot be compared, so another job may always claim the folder.
 bool may_claim(const std::optional<Claim>& current, const Claim& mine);
 
-// Returns true if the holder of `mine` may commit a checkpoint: no other job or generation has
-// claimed the folder.
+// Returns true if the holder of `mine` may commit a checkpoint, because no other job or generation
+// has claimed the folder.
 bool may_commit(const std::optional<Claim>& current, const Claim& mine);
 
 }  // namespace accel::runtime

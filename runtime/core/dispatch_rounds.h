@@ -9,13 +9,14 @@
 
 namespace accel::runtime {
 
-// Joins num_processes inner batches (one if batches are split) into a global batch, of which each
-// process gets an equal slice. A last global batch of fewer inner batches is dropped (drop_last);
-// otherwise, each global batch is padded with the epoch's first samples to a multiple of
-// num_processes. That is less padding than in BatchSamplerShard, which fills every batch: here the
-// samples that are left are divided among all processes. Without even_batches, a round in
-// mid-stream that is too short to give each process a sample is joined with the batches that
-// follow, because all processes must remain at the same step. Not thread-safe.
+// The global batches that rank 0 dispatches. Each one joins num_processes inner batches (one if
+// batches are split), and each process gets an equal slice of it. With drop_last, a last global
+// batch of fewer inner batches is dropped. Otherwise each global batch is padded with the epoch's
+// first samples to a multiple of num_processes. This takes less padding than BatchSamplerShard,
+// which fills every batch, because here the samples that are left are divided among all
+// processes. Without even_batches, a round in mid-stream may be too short to give each process a
+// sample. It is then joined with the batches that follow, because all processes must remain at
+// the same step. Not thread-safe.
 class DispatchRounds {
  public:
   // `first` are the epoch's first batches, at most a round of them, if `inner` begins later in the

@@ -66,7 +66,7 @@ std::optional<MixedPrecision> find_mixed_precision(const GetEnv& get) {
 }
 
 // Returns true if the variables of a world are set, and false if none of them is. Throws if only
-// some are set: then the process would not know whom to wait for.
+// some are set, because the process would not know for which ranks to wait.
 bool has_world(const GetEnv& get) {
   constexpr std::array<const char*, 4> kNames = {common::kEnvRank, common::kEnvWorldSize,
                                                  common::kEnvLocalRank, common::kEnvLocalWorldSize};

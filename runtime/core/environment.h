@@ -1,5 +1,6 @@
-// The place of this process in its world, and the launcher's other settings, read from environment
-// variables. `accel launch` and torchrun set them; without them the process is a world of one.
+// The place of this process in its world, and further settings of the launcher, read from
+// environment variables. `accel launch` and torchrun set the variables. Without them the process is
+// a world of one.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +24,8 @@ struct Environment {
   std::uint16_t master_port = 0;
   // If true, the launcher serves the store and every rank is a client. If false, rank 0 serves it.
   bool launcher_serves_store = false;
-  // The number of restarts before this start. It prefixes keys in the store, because the store may
-  // outlive a restart.
+  // The number of restarts before this start. Keys in the store begin with it, because the store
+  // may outlive a restart.
   int restart_count = 0;
 
   // If true, the process trains on the CPU even if there is a GPU.
@@ -48,8 +49,8 @@ struct Environment {
   // this process belongs.
   std::string job_id;
   std::uint64_t generation = 0;
-  // The socket on which the launcher is told of checkpoints: see runtime/checkpoint/report.h. Empty
-  // if it does not ask for that.
+  // The socket on which the launcher is notified of checkpoints (runtime/checkpoint/report.h).
+  // Empty if the launcher does not need this.
   std::string report_socket;
 };
 
@@ -57,8 +58,8 @@ struct Environment {
 using GetEnv = std::function<std::optional<std::string>(const char* name)>;
 
 // Reads all variables. Throws std::invalid_argument, which names the variable and what it should
-// be, if only some of the variables of a world are set, a value is malformed or out of range, or
-// fp8 is requested. An empty variable counts as unset.
+// be, if a value is malformed or out of range, or if fp8 is requested. Also throws it if only some
+// of the variables of a world are set. An empty variable counts as unset.
 Environment parse_environment(const GetEnv& get);
 
 }  // namespace accel::runtime

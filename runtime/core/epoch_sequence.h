@@ -1,5 +1,5 @@
 // The position of a loader: its epoch, and how many samples of the epoch have been seen. Decides
-// what a checkpoint saves of it, and where the next loop begins.
+// which position a checkpoint saves, and where the next loop begins.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,9 @@
 
 namespace accel::runtime {
 
-// The part of a loader that a checkpoint keeps. It is enough to resume with any number of
-// processes and any batch size, because the order of an epoch depends on seed and epoch only. The
-// same on all ranks.
+// The part of a loader that a checkpoint keeps. It is the same on all ranks. Any number of
+// processes and any batch size can resume from it, because the order of an epoch depends only on
+// seed and epoch.
 struct LoaderState {
   // The epoch to resume, or to begin if `samples` is 0.
   std::uint64_t epoch = 0;
@@ -44,9 +44,9 @@ class EpochSequence {
 
   std::optional<std::uint64_t> seed() const { return seed_; }
 
-  // Begins the next epoch. Its position has the samples that count as seen already. The epoch runs
-  // until it is done or its last pointer is released. The next call begins the epoch after it, even
-  // if the loop left it early.
+  // Begins the next epoch. In its position, the samples that were seen before already count. The
+  // epoch runs until it is done, or until the last pointer to it is released. The next call begins
+  // the following epoch, even if the loop left this one early.
   std::shared_ptr<EpochProgress> begin();
 
   // Returns the running epoch, or null outside of any loop.
@@ -60,9 +60,9 @@ class EpochSequence {
   void set_epoch(std::size_t epoch);
 
   // Returns the position to save. While a loop runs, the step that is being processed counts as
-  // seen. If a loop is left before the epoch is over, the position remains inside that epoch until
-  // the next loop begins or set_epoch() or load() is called: a run that is asked to stop leaves its
-  // loop and then saves. Throws std::logic_error without a seed.
+  // seen. If a loop is left before the epoch is over, the position remains inside that epoch. It
+  // changes when the next loop begins, or in set_epoch() or load(). This serves a run that is asked
+  // to stop, which leaves its loop and then saves. Throws std::logic_error without a seed.
   LoaderState state() const;
 
   // Makes the next loop resume at `state`. Does not affect a running loop. Throws std::logic_error

@@ -17,8 +17,9 @@ struct GpuSigns {
   std::optional<std::string> visible_devices = {};
 };
 
-// Returns false if this process has no NVIDIA GPU, or if visible_devices hides all of them. CUDA
-// ignores that list from the first entry on that names no device, so "" and "-1" hide every GPU.
+// Returns false if this process has no NVIDIA GPU, or if visible_devices hides all of them.
+// CUDA ignores all entries of that list from the first one that names no device, so "" and "-1"
+// hide every GPU.
 bool may_have_gpu(const GpuSigns& signs);
 
 }  // namespace accel::runtime

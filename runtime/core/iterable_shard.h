@@ -1,6 +1,7 @@
-// Shards an iterable dataset, whose samples come as a stream. Either every process reads the whole
-// stream and keeps its part, or rank 0 reads it and sends every process its slice (dispatched). The
-// part is found by counting: nothing is communicated, no sample is looked at.
+// Shards an iterable dataset, whose samples come as a stream. Either every process reads the
+// whole stream and keeps its part, or rank 0 reads the stream and sends every process its slice
+// (dispatched). The part is found by counting. Nothing is communicated for this, and no sample
+// is looked at.
 #pragma once
 
 #include <cstddef>
@@ -40,9 +41,9 @@ struct RoundShare {
 std::size_t round_size(const ShardOptions& options);
 
 // Returns this process's batch of a round of `rows` samples (at least 1), or nullopt if it gets
-// none. Only the last round may hold fewer than round_size() samples: it is dropped (drop_last),
-// padded with the `first_rows` samples of the first round, repeatedly if they are too few
-// (even_batches), or divided without padding.
+// none. Only the last round may hold fewer than round_size() samples. With drop_last such a round
+// is dropped. With even_batches it is padded with the `first_rows` samples of the first round,
+// repeatedly if they are too few. Otherwise it is divided without padding.
 std::optional<RoundShare> round_share(const ShardOptions& options, std::size_t rows,
                                       std::size_t first_rows);
 
@@ -52,9 +53,9 @@ std::optional<RoundShare> round_share(const ShardOptions& options, std::size_t r
 std::optional<RoundShare> dispatched_round(const ShardOptions& options, std::size_t rows,
                                            std::size_t first_rows);
 
-// Returns how many samples of its slice process_index keeps when a dispatched round of
-// `real_samples` samples is divided into equal slices: all of them with even_batches, otherwise
-// those that are not padding.
+// Returns how many samples of its slice process_index keeps. The slices are equal parts of a
+// dispatched round of `real_samples` samples. With even_batches a process keeps all of its slice,
+// otherwise all that is not padding.
 std::size_t dispatched_rows(const ShardOptions& options, std::size_t real_samples);
 
 // Returns true if a dispatched round of `real_samples` samples leaves some process without a

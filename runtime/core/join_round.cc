@@ -1,9 +1,10 @@
 // Backward passes of ranks that run out of batches at different times.
 //
-// A backward pass is collective: it reduces gradients, so a rank that has no batch left would leave
-// the others waiting. The ranks therefore agree before each pass. Every rank announces in one
-// all-gather what it is about to do. A rank that has ended learns from it which models to shadow
-// with gradients of zero, and when all ranks have ended. One 64-bit number per rank is enough:
+// A backward pass is collective, because it reduces gradients. A rank that has no batch left would
+// leave the others waiting. The ranks therefore agree before each pass. Every rank announces in one
+// all-gather what it is about to do. A rank that has ended learns from the announcements which
+// models to shadow with gradients of zero, and when all ranks have ended. One 64-bit number per
+// rank is enough:
 //
 // clang-format off
 //   bit 2i       model i takes part in the pass
@@ -21,8 +22,9 @@
 //     0        0        0      over
 // clang-format on
 //
-// Ranks that have batches must announce the same number. Different ones mean that they are about to
-// reduce different models, which would mix up gradients, so join_round() throws on every rank.
+// Ranks that have batches must announce the same number. Different numbers mean that the ranks
+// are about to reduce different models, which would mix up gradients, so join_round() throws
+// on every rank.
 #include "runtime/core/join_round.h"
 
 #include <algorithm>

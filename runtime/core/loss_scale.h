@@ -1,7 +1,7 @@
-// The loss scale of fp16 training. Gradients below 2^-24 vanish in fp16, so the loss is multiplied
-// by a large factor before the backward pass, and the gradients are divided by it before the step.
-// The factor should be as large as possible without overflows: it grows after many steps without
-// one, and shrinks at each overflow.
+// The loss scale of fp16 training. Gradients below 2^-24 vanish in fp16. So the loss is multiplied
+// by a large factor before the backward pass, and the gradients are divided by the factor before
+// the step. The factor should be as large as possible without overflows. It therefore grows after
+// many steps without an overflow, and shrinks at each overflow.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,8 @@ struct LossScaleState {
   bool operator==(const LossScaleState&) const = default;
 };
 
-// Computes in float as torch.amp.GradScaler does, so that the values are the same
+// A loss scale with the values of torch.amp.GradScaler: the scale is a float, and update()
+// multiplies in double and rounds. The only difference is that it never becomes zero
 // (docs/decisions/0018). Not thread-safe.
 class DynamicLossScale {
  public:
@@ -26,10 +27,10 @@ class DynamicLossScale {
   explicit DynamicLossScale(const LossScalingOptions& options);
 
   float scale() const { return state_.scale; }
-  // Call this after a step. If a gradient was infinite or NaN, multiplies the scale by
-  // backoff_factor; after growth_interval steps in a row without that, by growth_factor. A scale
-  // that would become infinite or zero is left unchanged, because it could never recover. PyTorch
-  // does let it become zero.
+  // Updates the scale after a step. If a gradient was infinite or NaN, multiplies it by
+  // backoff_factor. After growth_interval steps in a row without that, multiplies it by
+  // growth_factor. A scale that would become infinite or zero is left unchanged, because it could
+  // never recover. PyTorch lets it become zero.
   void update(bool found_inf);
 
   const LossScaleState& state() const { return state_; }

@@ -23,8 +23,8 @@ std::uint32_t own_checksum(const json& root) {
   return extend_crc32c(0, text.data(), text.size());
 }
 
-// Returns a whole number from 0 to `most`. Throws CheckpointError for anything else: a text that
-// some program gave the right checksum is not damaged, and is still no manifest.
+// Returns a whole number from 0 to `most`. Throws CheckpointError for anything else, and not
+// DamageError, because a text with the right checksum is not damaged, even if it is no manifest.
 std::uint64_t natural(const json& object, const char* key, std::uint64_t most,
                       const std::string& file) {
   const auto found = object.find(key);

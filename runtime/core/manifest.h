@@ -1,5 +1,5 @@
 // The manifest: the list of a checkpoint's files with the size and checksum of each. It is written
-// last, so a folder that has one is complete, and what differs from it is damaged.
+// last. So a folder that has a manifest is complete, and a file that differs from it is damaged.
 #pragma once
 
 #include <cstdint>
@@ -35,8 +35,8 @@ inline constexpr std::uint64_t kMaxManifest = 64 << 20;
 std::string manifest_text(const Manifest& manifest);
 
 // Reads such a text. `file` is the name that errors begin with. Throws DamageError if the text is
-// torn or altered, CheckpointError if another version of accel wrote it or if it lists a file
-// outside its folder.
+// torn or altered. Throws CheckpointError if another version of accel wrote it, or if it lists a
+// file outside its folder.
 Manifest parse_manifest(const std::string& text, const std::string& file);
 
 // Returns how a file differs from what the manifest lists ("torn: it has 3 bytes of 7"), or nullopt

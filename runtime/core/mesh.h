@@ -1,8 +1,8 @@
 // How the processes of a job divide the work on one model. Pure.
 //
 // The processes form a table. The ranks of a row each hold one shard of the model's parameters, and
-// together a whole one. The rows are replicas of one another. Neighbouring ranks are in one row,
-// because they are on one host most often, and shards are exchanged more often than gradients:
+// together hold all shards. The rows are replicas of one another. Neighbouring ranks are in one
+// row, because they are on one host most often, and shards are exchanged more often than gradients:
 //
 // clang-format off
 //                shard 0   shard 1   shard 2   shard 3
@@ -10,7 +10,7 @@
 //   replica 1    rank 4    rank 5    rank 6    rank 7
 // clang-format on
 //
-// Every process trains on samples of its own, so both dimensions count as data parallel.
+// Every process trains on its own samples, so both dimensions count as data parallel.
 #pragma once
 
 #include <stdexcept>

@@ -1,4 +1,4 @@
-// Several strings in one, which ranks exchange: each with its length in front.
+// A message of several strings, which ranks exchange: each string has its length in front.
 #pragma once
 
 #include <optional>

@@ -1,12 +1,12 @@
-// Why this digest. Ranks compare their parameters without sending them, so each parameter becomes
-// one 64-bit number, which a GPU must compute where the parameter lies. That decides its form:
+// The form of the digest. Ranks compare their parameters without sending them, so each parameter
+// becomes one 64-bit number, which a GPU must compute where the parameter lies. Therefore:
 //
-// - A sum over words, not a chained checksum such as a CRC, because a sum needs no order and splits
-//   over thousands of threads.
+// - It is a sum over words, not a chained checksum such as a CRC, because a sum needs no order and
+//   can be split over thousands of threads.
 // - Each word is first mixed by a multiplication between two shifts. A plain sum would not notice
 //   values that are exchanged, or changes that cancel each other out.
-// - The word's index is part of what is mixed, so that the same word counts differently in another
-//   place, and a step that changes every element alike does not add up to zero.
+// - The index of the word is mixed in, so that the same word counts differently in another place,
+//   and a step that changes every element alike does not add up to zero.
 // - Bits are compared, not values, so that NaN equals itself and 0.0 differs from -0.0.
 //
 // The digest is not cryptographic: it must notice mistakes, not an attacker.

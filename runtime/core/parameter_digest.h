@@ -15,8 +15,8 @@ namespace accel::runtime {
 
 // The digest of a parameter is the sum of digest_of_word() over its 8-byte words, modulo 2^64.
 // Words are in the machine's byte order, and the last one is filled up with zeros. A sum can be
-// taken in any order, so a GPU can compute it with a few tensor operations. Tensors have signed
-// 64-bit numbers only: the constants fit into those, and the shift copies the sign bit.
+// taken in any order, so a GPU can compute it with a few tensor operations. Tensors have only
+// signed 64-bit numbers. So the constants fit into those, and the shift copies the sign bit.
 inline constexpr std::int64_t kDigestStep = 0x1e3779b97f4a7c15;
 inline constexpr std::int64_t kDigestFactor = 0x3f58476d1ce4e5b9;
 inline constexpr int kDigestShift = 29;
@@ -39,13 +39,13 @@ struct ParameterDigest {
   std::uint64_t bytes = 0;  // The digest of its bytes.
 };
 
-// Returns one number per parameter, in which its text counts as well as its bytes.
+// Returns one number per parameter, which depends on the text of the parameter and on its bytes.
 std::vector<std::uint64_t> digests_of(const std::vector<ParameterDigest>& parameters);
-// Returns one number for the whole list. The order and the number of digests count.
+// Returns one number for the whole list, which depends on the order and the number of digests.
 std::uint64_t combined(const std::vector<std::uint64_t>& digests);
 
-// Returns the first index at which the lists differ, or the length of the shorter one if it is the
-// beginning of the other; nullopt if they are equal.
+// Returns the first index at which the lists differ, or nullopt if they are equal. If one list is
+// the beginning of the other, returns the length of the shorter one.
 std::optional<std::size_t> first_difference(const std::vector<std::uint64_t>& mine,
                                             const std::vector<std::uint64_t>& theirs);
 

@@ -1,4 +1,5 @@
-// The text of a progress bar, and when to print it. Pure: the elapsed time is a value.
+// The text of a progress bar, and the times at which it is printed. Pure: the elapsed time
+// is a value.
 #pragma once
 
 #include <chrono>
@@ -24,8 +25,8 @@ std::string render_bar(const ProgressState& state, int columns);
 // count, elapsed time and rate.
 std::string render_line(const ProgressState& state);
 
-// Decides at each step whether to print: at most ten times a second on a terminal, at most every
-// 30 s into a log file, and always once a known total is reached.
+// Decides at each step whether to print. Prints at most ten times a second on a terminal, and at
+// most every 30 s into a log file. Always prints once a known total is reached.
 class ProgressThrottle {
  public:
   explicit ProgressThrottle(bool terminal);

@@ -1,4 +1,5 @@
-// Finds in what the ranks of a world differ, for the text of the error that reports it.
+// Finds the first difference between the ranks of a world, for the text of the error
+// that reports it.
 #pragma once
 
 #include <optional>

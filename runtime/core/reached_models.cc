@@ -1,8 +1,9 @@
-// Which models does a backward pass belong to? Each prepared model reduces its gradients in a pass
-// that depends on it, and a loss knows only parameters, not models. If models share parameters, a
-// loss of one model reaches parameters of the other, which must not start a reduction there: its
-// own parameters would never arrive. In these examples, each letter is a parameter: model tux has
-// the parameters t, u and x, and a loss tux reaches these three.
+// The models that a backward pass belongs to. Each prepared model reduces its gradients in a
+// pass that depends on it. But a loss knows only parameters, not models. If models share
+// parameters, a loss of one model also reaches parameters of the other. The other must not start
+// a reduction, because the gradients of its remaining parameters would never arrive. In these
+// examples, each letter is a parameter: model tux has the parameters t, u and x, and a loss tux
+// reaches these three.
 //
 // clang-format off
 //   models                  loss    chosen   because
@@ -11,9 +12,9 @@
 //   A = tuh, B = tu         tu      B        B is reached completely, A lacks h
 // clang-format on
 //
-// Rule 1 takes the models with a reached parameter that no other model has: the loss must be
-// theirs. Rule 2 assigns each reached parameter that is still in no chosen model to the model that
-// is reached most completely. That is a guess, but the best one, because a forward pass usually
+// Rule 1 chooses the models with a reached parameter that no other model has, because the loss
+// must be theirs. Rule 2 assigns each reached parameter that is still in no chosen model to the
+// model that is reached most completely. That is the best guess, because a forward pass usually
 // uses all parameters of its model. All ranks choose alike, because they hold the same models in
 // the same order.
 #include "runtime/core/reached_models.h"

@@ -16,10 +16,10 @@ using ParameterId = const void*;
 std::vector<bool> sharing_models(const std::vector<std::vector<ParameterId>>& models);
 
 // Returns the indices, ascending, of the models whose gradients the pass reduces. `reached` has the
-// parameters that the loss depends on, and possibly other objects. Chosen are the models of which
-// the loss reaches a parameter that no other model has. If a reached parameter is then in no chosen
-// model, one more model is chosen: among those that have the parameter, the one with the fewest
-// unreached parameters; among equals, the first.
+// parameters that the loss depends on, and possibly other objects. A model is chosen if the loss
+// reaches a parameter of it that no other model has. For each reached parameter that is then in no
+// chosen model, one more model is chosen. Among the models that have the parameter, it is the one
+// with the fewest unreached parameters; among equals, the first.
 std::vector<std::size_t> reached_models(const std::vector<std::vector<ParameterId>>& models,
                                         const std::unordered_set<ParameterId>& reached);
 

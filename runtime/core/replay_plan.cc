@@ -21,7 +21,7 @@ ReplayPlan plan_replay(const std::vector<TouchedSlots>& steps, const std::set<st
     end = std::max(end, last.at(slot) + 1);
   }
   if (begin >= end) return {};
-  // Backwards, so that each step is looked at once, also those that come in.
+  // Walks backwards, so that each step is visited once, even if `begin` moves to an earlier start.
   begin = *std::prev(starts.upper_bound(begin));
   for (std::size_t i = end; i-- > begin;) {
     for (const int slot : steps[i]) {

@@ -13,16 +13,15 @@ using TouchedSlots = std::vector<int>;
 // The steps from `begin` to before `end` are replayed, in order.
 struct ReplayPlan {
   std::size_t begin = 0, end = 0;
-  // For each of these steps, the slots that it is the last one to touch. Their values are final
-  // after it, and no later step needs their memory.
+  // For each of these steps, the slots that no later step touches. Their values are final after
+  // this step, and their memory is no longer needed.
   std::vector<std::vector<int>> finished = {};
 };
 
 // Returns the shortest replay that gives the `wanted` slots their final values, or one with no
 // steps if none is wanted. Each wanted slot is touched by a step. A replay can begin only at one of
-// `starts`, which include 0. All steps that are replayed are between the same two starts or behind
-// them, so a slot that was made before `begin` is not touched. If `reaches_end` is true, the
-// replay includes the last step.
+// `starts`, which include 0. It begins so early that its steps touch no slot that was made before
+// `begin`. If `reaches_end` is true, the replay includes the last step.
 ReplayPlan plan_replay(const std::vector<TouchedSlots>& steps, const std::set<std::size_t>& starts,
                        const std::set<int>& wanted, bool reaches_end);
 

@@ -10,12 +10,13 @@
 
 namespace accel::runtime {
 
-// The loops that are open now. The one that took a step last counts as the innermost one: a program
-// may keep an iterator over other data, such as an endless one, from step to step. Not thread-safe.
+// The loops that are open now. The loop that took a step last counts as the innermost
+// one. A program may keep an iterator over other data open all the time, such as endless
+// data. Not thread-safe.
 class RunningLoops {
  public:
-  // Overrides even_batches of the loaders whose loops begin now. If nullopt, each loader's
-  // own setting holds.
+  // Overrides even_batches of the loaders whose loops begin now. If nullopt, the setting of each
+  // loader is used.
   std::optional<bool> even_batches;
 
   // Call enter() at each step of a loop, and leave() after its last step. `position` identifies the

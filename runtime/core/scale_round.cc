@@ -1,10 +1,10 @@
-// When the loss scale moves.
+// The times at which the loss scale moves.
 //
 // torch.amp.GradScaler leaves it to the program to call update() once per iteration, after all
 // optimizers have stepped. accel has no such call, so it must find out which steps belong together.
-// Moving the scale in each optimizer's step(), as Accelerate does, is wrong with two optimizers:
-// the second one would divide its gradients by another scale than the one its loss was multiplied
-// by, and each iteration would count twice towards growth.
+// Accelerate moves the scale in each optimizer's step(), which is wrong with two optimizers. The
+// second one would divide its gradients by another scale than its loss was multiplied by, and each
+// iteration would count twice towards growth.
 //
 // So the scale moves only when a loss is scaled, and all steps between two moves are one round. The
 // steps of one batch of accumulate() belong together. For a GAN, with growth_interval = 1:
@@ -18,8 +18,8 @@
 //   backward(loss_d)        2     128    another batch: the round counts as one step, and ends
 // clang-format on
 //
-// If an optimizer steps twice, the program makes several steps in what is one batch to
-// accumulate(), and the round ends at the next loss: an overflow must not last until the end of the
+// An optimizer may step twice in one batch of accumulate(), if the program makes several steps of
+// it. The round then ends at the next loss, because an overflow must not last until the end of the
 // batch. Outside of accumulate() nothing marks a batch, so each loss after a step begins a round.
 #include "runtime/core/scale_round.h"
 

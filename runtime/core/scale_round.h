@@ -8,7 +8,7 @@
 
 namespace accel::runtime {
 
-// A loss scale, and the steps since it last moved. Those steps are a round, which counts as one
+// A loss scale, and the steps since it last moved. These steps are a round, which counts as one
 // step for the scale, however many optimizers take part. Inside accumulate(), a round ends with the
 // batch, or at the next loss after an optimizer has stepped twice. Elsewhere it ends at the next
 // loss after a step. Not thread-safe.

@@ -6,8 +6,8 @@
 namespace accel::runtime {
 
 // The samples of one step of a loader, on all processes together. If the batches of all processes
-// are concatenated in process order, the first real_samples of their padded_samples samples count,
-// and the rest is padding, which repeats other samples.
+// are concatenated in process order, the first real_samples of their padded_samples samples count.
+// The rest is padding, which repeats other samples.
 struct StepSamples {
   bool end_of_dataloader = false;  // The step is the last one of its loop.
   std::size_t real_samples = 0;

@@ -44,8 +44,8 @@ json json_of(const TrainingState& state) {
   return root;
 }
 
-// Returns a whole number. Throws std::out_of_range if it is anything else, or does not fit: a
-// conversion of nlohmann's would cut it off.
+// Returns a whole number. Throws std::out_of_range if the value is anything else or does not fit,
+// because a conversion of nlohmann's would cut it off.
 template <typename Integer>
 Integer integer(const json& object, const char* key) {
   const json& value = object.at(key);

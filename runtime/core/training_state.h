@@ -37,10 +37,10 @@ std::string training_state_text(const TrainingState& state);
 TrainingState parse_training_state(const std::string& text, const std::string& file);
 
 // Checks that the running program can continue from `saved`. Throws CheckpointError, naming `file`,
-// if it has other numbers of models, optimizers, schedulers, loaders or objects, if a scheduler or
-// one of LibTorch's optimizers is of another kind, or if num_steps differs while `saved` is inside
-// a window of accumulation. The program's own optimizer classes are not compared, because they may
-// have been renamed.
+// if the two have different numbers of models, optimizers, schedulers, loaders or objects. Also
+// throws it if a scheduler or one of LibTorch's optimizers is of another kind. The same holds if
+// num_steps differs while `saved` is inside a window of accumulation. Optimizer classes of the
+// program are not compared, because they may have been renamed.
 void check_same_program(const TrainingState& saved, const TrainingState& program,
                         const std::string& file);
 

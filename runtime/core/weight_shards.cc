@@ -1,14 +1,14 @@
 // How weights are divided into files of limited size.
 //
-// The limit exists for those who move the files: hubs, object stores and file systems refuse or
-// slow down very large ones. The division is greedy and keeps the order of the weights, as in
-// huggingface_hub: a file is closed as soon as the next weight does not fit. Packing by size would
-// save a few files, but Python would not write the same files for the same model, and the weights
-// of a layer would be scattered.
+// The limit exists for those who move the files, because hubs, object stores and file systems
+// refuse or slow down very large ones. The division is greedy and keeps the order of the weights,
+// as in huggingface_hub: a file is closed as soon as the next weight does not fit. Packing by size
+// would save a few files. But Python would not write the same files for the same model, and the
+// weights of a layer would be scattered.
 //
 // A weight beyond the limit cannot be cut, because the format stores tensors whole. It becomes a
-// file by itself, and the file that is being filled stays open for the next weight. Sizes 3, 11, 3,
-// 11 with a limit of 10 give the files {11}, {11} and {3, 3}.
+// file by itself, and the file that is being filled remains open for the next weight. With a limit
+// of 10, the sizes 3, 11, 3 and 11 give the files {11}, {11} and {3, 3}.
 //
 // The number of files is part of each name, so names can only be given when all files are known.
 #include "runtime/core/weight_shards.h"

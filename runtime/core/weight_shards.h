@@ -49,8 +49,8 @@ std::string index_json(const std::vector<WeightSize>& weights,
                        const std::vector<WeightFile>& files);
 
 // Reads an index and returns the file name of each weight. `file` names the index in errors. Throws
-// CheckpointError if the index is malformed, or if a file name has a folder: a hostile index must
-// not name files elsewhere.
+// CheckpointError if the index is malformed. Also throws it if a file name has a folder, because a
+// hostile index must not name files elsewhere.
 std::map<std::string, std::string> parse_index(const std::string& json, const std::string& file);
 
 }  // namespace accel::runtime

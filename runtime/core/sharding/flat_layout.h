@@ -10,9 +10,9 @@
 //   rank 1 holds                 | [9, 14) of weight, all of bias, padding |
 // clang-format on
 //
-// The output of an all-gather of the parts is therefore the whole buffer, and the input of a
-// reduce-scatter is a buffer of gradients with this layout: neither needs another copy. A small
-// tensor costs nothing, and parts are equal whatever the shapes are (docs/decisions/0063).
+// So the output of an all-gather of the parts is the whole buffer. The input of a reduce-scatter is
+// a buffer of gradients with this layout. Neither needs another copy. A small tensor costs nothing,
+// and parts are equal whatever the shapes are (docs/decisions/0063).
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Values that are chosen by name: in variables, and in the messages that refuse them. Pure.
+// Finds values by their names, in variables and in the messages that refuse them. Pure.
 #pragma once
 
 #include <cstddef>
@@ -8,10 +8,11 @@
 
 namespace accel::runtime {
 
-// Returns a text from outside in quotes. Longer texts are cut, so that a message stays readable.
+// Returns a text from outside in quotes. A long text is cut, so that a message remains readable.
 std::string in_quotes(std::string_view text);
 
-// Returns the position in `names` of the one that equals `text` in any case, or names.size().
+// Returns the position in `names` of the name that equals `text`, in upper or lower case. Returns
+// names.size() if there is none.
 std::size_t find_name(std::string_view text, std::span<const std::string_view> names);
 
 // Throws std::invalid_argument: `key` has the value `text`, and should be one of `names`. The

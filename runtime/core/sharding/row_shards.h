@@ -1,7 +1,7 @@
-// Shards of whole rows, as Python's fully_shard() cuts parameters: rank r of n holds the rows from
-// r * ceil(rows / n) on, so the last ranks may hold fewer rows or none. Pure, and for tests:
-// checkpoints of this layout are written and read by them. accel itself cuts the parameters of a
-// unit, one after another, into equal parts (docs/decisions/0062).
+// Shards of whole rows, as Python's fully_shard() cuts parameters. Rank r of n holds the rows from
+// r * ceil(rows / n) on, so the last ranks may hold fewer rows or none. Only tests use this file,
+// to write and read checkpoints of this layout. accel itself cuts the parameters of a unit, one
+// after another, into equal parts (docs/decisions/0062). Pure.
 #pragma once
 
 #include <cstdint>
@@ -16,12 +16,13 @@ struct RowShard {
   weights::Shape padded;  // What a collective moves: as many rows as the first rank has.
 };
 
-// Returns the shard of `rank` among `ranks`, cut along dimension `dim` (negative: from the last).
-// Throws std::invalid_argument if there is no such dimension, for example of a scalar, if `rank` is
-// not among the ranks, or if a dimension other than the first does not divide evenly.
+// Returns the shard of `rank` among `ranks`, cut along dimension `dim` (negative: from the
+// last). Throws std::invalid_argument if there is no such dimension, for example of a scalar,
+// or if `rank` is not among the ranks. Also throws it if a dimension other than the first does
+// not divide evenly.
 RowShard row_shard(const weights::Shape& shape, int ranks, int rank, int dim = 0);
 
-// What the collectives of a unit of several parameters move, in elements per rank.
+// The elements per rank that the collectives of a unit of several parameters move.
 struct RowGroup {
   std::int64_t shard = 0;            // Input of the all-gather, output of the reduce-scatter.
   std::int64_t whole = 0;            // Output of the all-gather, input of the reduce-scatter.
@@ -39,7 +40,8 @@ struct RowRead {
   weights::Shape sizes;
 };
 
-// Returns what `rank` of `ranks` reads of a tensor that `saved_ranks` ranks saved, ascending.
+// Returns the parts that `rank` of `ranks` reads of a tensor that `saved_ranks` ranks saved,
+// in ascending order.
 std::vector<RowRead> row_reads(const weights::Shape& shape, int saved_ranks, int ranks, int rank);
 
 }  // namespace accel::runtime

@@ -162,7 +162,8 @@ void read_policy(const Variables& variables, ShardingOptions& to) {
 }
 
 void read_prefetch(const Variables& variables, ShardingOptions& to) {
-  // Accelerate's default of version 1 is none. Version 2 always has the one before.
+  // Accelerate's default in version 1 is no prefetch. Version 2 always prefetches
+  // the previous unit.
   to.backward_prefetch = to.version == 2 ? BackwardPrefetch::kPre : BackwardPrefetch::kNone;
   if (const auto prefetch = variables.text("FSDP_BACKWARD_PREFETCH")) {
     const std::size_t found = choice(*prefetch, kPrefetches, 2);

@@ -11,8 +11,9 @@ bool is_around(const std::string& outer, const std::string& inner) {
   return outer.empty() || outer == inner || inner.starts_with(outer + ".");
 }
 
-// Returns the bytes that are gathered while unit `i` is in use, and if `next` while the following
-// unit is gathered too: those units, and all around them. Units that are kept do not count.
+// Returns the bytes that are gathered while unit `i` is in use, of that unit and of all units
+// around it. If `next`, adds the following unit and the units around it, which are gathered early.
+// Units that are kept do not count.
 std::int64_t gathered_at(const ShardingOutline& outline, std::size_t i, bool next) {
   std::int64_t bytes = 0;
   const std::size_t last = std::min(i + (next ? 1 : 0), outline.units.size() - 1);
@@ -25,8 +26,8 @@ std::int64_t gathered_at(const ShardingOutline& outline, std::size_t i, bool nex
   return bytes;
 }
 
-// Returns the bytes of the units that are kept after forward: of all, or while unit `last` is being
-// gathered of those up to it, because a unit that is kept is gathered once in a pass.
+// Returns the bytes of the units that are kept after forward. While unit `last` is being gathered,
+// counts only the units up to it, because a unit that is kept is gathered once in a pass.
 std::int64_t kept_at(const ShardingOutline& outline, std::size_t last) {
   std::int64_t bytes = 0;
   for (std::size_t i = 0; i < outline.units.size(); ++i) {
@@ -36,9 +37,9 @@ std::int64_t kept_at(const ShardingOutline& outline, std::size_t last) {
   return bytes;
 }
 
-// Returns the most bytes that are gathered while unit `i` is gathered and used. Units are gathered
-// one by one, so there are bf16 copies of one unit at a time: of unit `i`, and then of the
-// following one.
+// Returns the most bytes that are gathered while unit `i` is gathered and used. Units are
+// gathered one by one. So there are bf16 copies of one unit at a time, first of unit `i` and then
+// of the following one.
 std::int64_t most_gathered_at(const ShardingOutline& outline, std::size_t i) {
   std::int64_t most = 0;
   for (const bool next : {false, true}) {

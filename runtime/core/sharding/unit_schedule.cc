@@ -1,13 +1,14 @@
 // The rules by which units are gathered and freed.
 //
-// The problem. Nothing in a LibTorch program says where a layer begins or ends: modules have no
-// hooks, and a program may call layers directly, in any order. What can be observed is that an
-// operator reads a parameter (touch), and that a gradient arrives (arrive).
+// The problem. Nothing in a LibTorch program says where a layer begins or ends. Modules have no
+// hooks, and a program may call layers directly, in any order. Only two events can be observed: an
+// operator reads a parameter (touch), and a gradient arrives (arrive).
 //
-// The approach. The tree of the units says what an event ends. If a parameter is read that lies
-// outside of the current unit, the current unit has ended, and so has each unit around it that does
-// not contain the new one. A unit around the new one has not ended: its own parameters may be read
-// again after its children. So at any time only one path of the tree is gathered:
+// The approach. The tree of the units says which units an event ends. If a parameter is read
+// that lies outside of the current unit, the current unit has ended. So has each unit around it
+// that does not contain the unit that is read. A unit around the new one has not ended, because
+// its own parameters may be read again after its children. So at any time only one path of the
+// tree is gathered:
 //
 // clang-format off
 //   read                     root   layer 0   layer 1   layer 1   root (head)
@@ -15,20 +16,21 @@
 //                                   layer 0   layer 1   layer 1
 // clang-format on
 //
-// "The unit before" instead of "the path" would free the root at each layer, and gather it again.
+// If each read freed the unit that was read before, each layer would free the root, and the head
+// would gather it again.
 //
 // The same rule serves a backward pass, where a unit that ends is reduced before it is freed. It is
-// reduced even if some of its gradients have not arrived, because all ranks must reduce the same
-// units in the same order, and a parameter may be unused on one rank only. A gradient that arrives
-// later is reduced when the unit ends again: a sum may be reduced in two parts.
+// reduced even if some of its gradients have not arrived. A parameter may be unused on one rank
+// only, but all ranks must reduce the same units in the same order. A gradient that arrives later
+// is reduced when the unit ends again, because a sum may be reduced in two parts.
 //
-// Counting the gradients of a unit, and reducing it when all have arrived, would be wrong for that
-// reason: a rank with an unused parameter would reduce later than the others, in another order
-// (docs/decisions/0064).
+// The obvious alternative is to reduce a unit when all its gradients have arrived. A rank with an
+// unused parameter would then reduce later than the others, in another order (docs/decisions/0064).
 //
-// Prefetching relies on the order of the pass before, or of the forward pass, reversed. A pass that
-// reads a unit which was not expected is not prefetched from there on. The ranks then still agree,
-// because each decides from the same events.
+// Prefetching relies on the order of the last pass of the same kind. The first backward pass
+// uses the order of the forward pass, reversed. If a pass reads a unit that was not expected,
+// nothing is prefetched in the rest of it. The ranks still agree then, because each decides from
+// the same events.
 #include "runtime/core/sharding/unit_schedule.h"
 
 #include <algorithm>
@@ -38,7 +40,8 @@
 namespace accel::runtime {
 namespace {
 
-// An evaluation may make any number of forward passes, of which the last ones are enough.
+// The number of reads that are noted. It is limited, because an evaluation may make any number
+// of forward passes.
 constexpr std::size_t kMaxReads = 100'000;
 
 }  // namespace

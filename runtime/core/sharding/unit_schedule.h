@@ -1,7 +1,7 @@
-// When the units of a sharded model are gathered, freed and reduced. Pure.
+// Decides when the units of a sharded model are gathered, freed and reduced. Pure.
 //
-// A unit is a set of parameters that are gathered and freed together. The units form a tree, as the
-// modules do that they stand for. unit_schedule.cc explains the rules.
+// A unit is a set of parameters that are gathered and freed together. The units form a tree, as
+// their modules do. unit_schedule.cc explains the rules.
 #pragma once
 
 #include <cstddef>
@@ -12,15 +12,15 @@
 namespace accel::runtime {
 
 struct UnitScheduleOptions {
-  // By unit: if false, it remains gathered from its forward pass to its gradients. If empty, none
-  // does.
+  // For each unit: if false, it remains gathered from its forward pass to its gradients. If the
+  // list is empty, all units are freed after forward.
   std::vector<bool> reshard_after_forward = {};
   BackwardPrefetch backward_prefetch = BackwardPrefetch::kNone;
-  // If true, a unit of a forward pass is gathered while the one before computes.
+  // If true, forward gathers the next unit while the current one computes.
   bool forward_prefetch = false;
 };
 
-// A step that the caller performs. All but kFree communicate.
+// A step that the caller performs. All steps except kFree communicate.
 struct UnitAction {
   enum Kind {
     kGather,    // Gather the unit, or wait for its prefetch, because its parameters are needed now.
@@ -35,8 +35,8 @@ struct UnitAction {
 };
 using UnitActions = std::vector<UnitAction>;
 
-// The caller reports what a program does, and performs the returned actions in their order. Ranks
-// that report the same events perform the same actions. Not thread-safe.
+// The state of all units. The caller reports what a program does, and performs the returned actions
+// in their order. Ranks that report the same events perform the same actions. Not thread-safe.
 class UnitSchedule {
  public:
   // parents[i] < i is the unit around unit i. Unit 0 is the root, whose parent is -1. Throws
@@ -49,16 +49,17 @@ class UnitSchedule {
   }
   bool is_gathered(int unit) const { return at(unit) == State::kGathered; }
 
-  // An operator is about to read parameters of the unit.
+  // Reports that an operator is about to read parameters of the unit.
   UnitActions touch(int unit);
-  // The same for an operator that reads several units: the unit of the last event remains.
+  // Reports the same for a further unit of an operator that reads several. Ends no unit, because
+  // the operator needs all of them.
   UnitActions touch_also(int unit);
-  // A gradient of a parameter of the unit has arrived, in a backward pass.
+  // Reports that a gradient of a parameter of the unit has arrived, in a backward pass.
   UnitActions arrive(int unit);
-  // A pass with gradients begins, and ends. All units are free afterwards.
+  // Report the start and the end of a pass with gradients. After the end, all units are free.
   void begin_backward();
   UnitActions end_backward();
-  // The parameters are about to change, or a pass has failed.
+  // Reports that the parameters are about to change, or that a pass has failed.
   UnitActions free_all();
 
   bool is_backward() const { return is_backward_; }
@@ -78,13 +79,14 @@ class UnitSchedule {
   const std::vector<int> parents_;
   const UnitScheduleOptions options_;
   std::vector<State> states_;
-  std::vector<bool> has_gradients_;  // That have arrived and are not reduced yet.
+  std::vector<bool> has_gradients_;  // By unit: gradients have arrived and are not reduced yet.
   int current_ = -1;                 // The unit of the last event; -1 if there is none.
   bool is_backward_ = false;
   bool begins_ = false;  // Nothing has been read in this backward pass yet.
 
-  // The units in the order in which this pass has read them, the order that is expected, and how
-  // far the pass has followed it. If the pass deviates, nothing more is expected of it.
+  // read_ has the units in the order in which this pass has read them, and expected_ the order that
+  // is expected. followed_ is how far the pass has followed that order. If the pass deviates,
+  // nothing more is expected of it.
   std::vector<int> read_, expected_, last_forward_, last_backward_;
   std::size_t followed_ = 0;
   bool deviates_ = false;

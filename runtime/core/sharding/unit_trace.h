@@ -1,5 +1,5 @@
-// What each rank has done with the units of a sharded model, so that ranks which did different
-// things find out, and the error names the unit. Pure.
+// The trace of what a rank has done with the units of a sharded model. Ranks compare their traces,
+// and the error names the unit if they differ. Pure.
 #pragma once
 
 #include <cstddef>
@@ -18,8 +18,8 @@ class UnitTrace {
 
   // Adds an entry, such as "gather layers.0".
   void add(const std::string& entry);
-  // Returns a number that is equal on two ranks if they have made the same entries; if they have
-  // not, it differs with near certainty.
+  // Returns a number that is equal on two ranks that have made the same entries. If the entries
+  // differ, the numbers differ with near certainty.
   std::int64_t digest() const { return static_cast<std::int64_t>(digest_ >> 1); }
   // Returns the last entries as bytes, for difference_between().
   std::string bytes() const;

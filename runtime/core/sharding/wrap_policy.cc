@@ -37,7 +37,7 @@ class Planner {
       choose_by_size();
     }
     list_checkpointed();
-    // Backward begins with the root, so its parameters are not freed before.
+    // Backward begins with the root, so forward does not free its parameters.
     add_unit({0}, /*reshard=*/false);
     for (std::size_t i = 1; i < flat_.modules.size(); ++i) {
       if (chosen_.contains(i)) add_unit({i}, options_.frees_after_forward());
@@ -132,8 +132,8 @@ class Planner {
     }
   }
 
-  // The rule of version 1: what inner units own does not count. Returns the elements that units at
-  // and below `module` own.
+  // Applies the rule of version 1, in which parameters that inner units own do not count. Returns
+  // the elements that the units at and below `module` own.
   std::int64_t choose_by_remainder(std::size_t module) {
     const std::int64_t elements = elements_below(module);
     const ModuleKind kind = flat_.modules[module].tree->kind;
@@ -247,9 +247,9 @@ class Planner {
     }
   }
 
-  // Appends those parameters of `unit` that belong to `module` or to a module below it. As in FSDP
-  // version 1 (ShardingOptions::version), a module's own parameters come before those of its
-  // children; as in version 2, they come after them.
+  // Appends those parameters of `unit` that belong to `module` or to a module below it. In version
+  // 1 of FSDP (ShardingOptions::version), a module's own parameters come before those of its
+  // children, and in version 2 after them.
   void append_parameters(std::size_t module, std::size_t unit,
                          const std::vector<std::vector<std::size_t>>& around,
                          std::vector<bool>& done) {
@@ -269,7 +269,7 @@ class Planner {
     if (options_.version == 2) append_own();
   }
 
-  // The parameters of a unit are one flat buffer, which has one dtype.
+  // Refuses a unit whose trainable parameters differ in dtype, as FSDP does.
   void check_dtypes() const {
     for (const Unit& unit : units_) {
       const FlatParameter* first = nullptr;
@@ -287,7 +287,7 @@ class Planner {
   }
 
   WrapPlan finish() {
-    // Units of several modules have the place of the first of them.
+    // A unit of several modules has the place of its first module.
     std::sort(units_.begin(), units_.end(), [](const Unit& left, const Unit& right) {
       return *std::min_element(left.modules.begin(), left.modules.end()) <
              *std::min_element(right.modules.begin(), right.modules.end());

@@ -1,10 +1,11 @@
 // Chooses the units of a sharded model: the sets of parameters that are gathered and freed
 // together. Pure.
 //
-// The root always is a unit. Further ones come from the policy of the options. A unit owns the
+// The root is always a unit. The policy of the options chooses further modules as units. In version
+// 2, the embeddings of ShardingOptions and the last norm become units as well. A unit owns the
 // parameters of its modules that no inner unit owns. A parameter with several names belongs to the
-// lowest unit that contains all of its uses, because it must be gathered for each of them
-// (docs/decisions/0061).
+// innermost unit that contains all of its uses, because it must be gathered for each of them.
+// Ignored modules are no units, and their parameters are in none (docs/decisions/0061).
 #pragma once
 
 #include <cstdint>
@@ -20,7 +21,7 @@ namespace accel::runtime {
 struct WrapUnit {
   // Names of its modules: one, or several that are gathered together. "" is the root.
   std::vector<std::string> modules;
-  // Names of its parameters; of a parameter with several names, the first one in the model.
+  // Names of its parameters. A parameter with several names has the first one in the model.
   std::vector<std::string> parameters;
   std::int64_t elements = 0;   // The elements of all parameters.
   bool requires_grad = false;  // False if every parameter is frozen.
@@ -42,9 +43,9 @@ struct WrapPlan {
 };
 
 // Chooses the units of a model. Throws std::invalid_argument, which names the option or the
-// parameters, if a listed class or an embedding does not exist in the model, if activations
-// are checkpointed without a policy, if no module is one of the ignored ones, or if the trainable
-// parameters of a unit differ in dtype.
+// parameters, in these cases. A listed class, an embedding or an ignored module does not exist in
+// the model. No class is listed for kTransformerBased. Activations are checkpointed without a
+// policy. The trainable parameters of a unit differ in dtype.
 WrapPlan plan_units(const ModuleTree& model, const ShardingOptions& options);
 
 }  // namespace accel::runtime

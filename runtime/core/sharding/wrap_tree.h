@@ -1,4 +1,4 @@
-// The modules of a model without its tensors: what the choice of units depends on. Pure.
+// The modules of a model without their tensors. The choice of units depends on nothing else. Pure.
 #pragma once
 
 #include <cstddef>
