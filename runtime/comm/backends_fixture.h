@@ -16,7 +16,7 @@ namespace accel::runtime {
 inline constexpr std::chrono::milliseconds kTimeout(30000);
 
 // Both kinds of backend over one store. Each has a separate prefix, because the shared-memory
-// backend makes a Gloo backend as well, and two Gloo backends that found each other's addresses
+// backend makes a Gloo backend as well. Two Gloo backends that found each other's addresses
 // would wait forever.
 struct Backends {
   Backends() {

@@ -97,7 +97,7 @@ void CallWatch::announce(const NumberedCall& call) {
   try {
     board_->append(key_of(call.number), std::to_string(rank_) + " " + call.text + "\n");
   } catch (const std::exception&) {
-    // Without the board an error names fewer ranks. That must not replace it by another error.
+    // Ignored, because an error that names fewer ranks is better than an error of the board.
   }
 }
 

@@ -1,9 +1,9 @@
-// Finds out which ranks have not reached the collective in which this one waits, so that the error
-// of a collective that fails names them (docs/decisions/0021).
+// Finds the ranks that have not reached the collective in which this rank waits, so that the error
+// of a failed collective names them (docs/decisions/0021).
 //
-// Neither Gloo nor NCCL can answer that. So each rank numbers its calls, and a thread writes every
-// call that has been open for a second to a key-value board in the world's store, under the number
-// of the call. A rank whose call fails reads that key:
+// Neither Gloo nor NCCL can tell which ranks are missing. So each rank numbers its calls. If a call
+// has been open for a second, a thread writes it to a key-value board in the world's store, under
+// its number. A rank whose call fails reads that key:
 //
 // clang-format off
 //   rank 0                        key "call_12" on the board        rank 0's error
@@ -39,7 +39,7 @@ struct NumberedCall {
   std::string text;
 };
 
-// A key-value board that all ranks can write to and read while a collective of theirs blocks.
+// A key-value board that all ranks can read and write while they wait in a collective.
 class KeyValueBoard {
  public:
   virtual ~KeyValueBoard() = default;
@@ -59,16 +59,16 @@ std::map<int, std::string> parse_board(std::string_view lines);
 std::string describe_missing_ranks(int size, const std::string& call,
                                    const std::map<int, std::string>& board);
 
-// Numbers this rank's calls, and announces the long ones on the board. Only one call is
-// open at a time. begin(), end() and cancel() must be called from one thread; the other
+// Numbers this rank's calls, and announces on the board those that take long. Only one call is
+// open at a time. begin(), end() and cancel() must be called from one thread. The other
 // methods are thread-safe.
 class CallWatch {
  public:
   struct Pace {
-    // A call that has been open for this long is announced; it may take twice as long.
+    // The time after which an open call is announced. The announcement may take twice as long.
     std::chrono::milliseconds announce_after = std::chrono::seconds(1);
-    // How long explain() waits for the other ranks to announce their calls. Longer than twice
-    // announce_after, so that every rank that waits in the call has been able to.
+    // The time that explain() waits for the other ranks to announce their calls. It is longer than
+    // twice announce_after, so that every rank that waits in the call can announce it.
     std::chrono::milliseconds grace = std::chrono::milliseconds(2500);
   };
 
@@ -86,18 +86,18 @@ class CallWatch {
   // same number, because the peers still wait in the call that this rank may make again.
   void cancel();
 
-  // Returns the call that is open, or else the last one.
+  // Returns the call that is open, or the last one if no call is open.
   NumberedCall current();
 
   // Returns describe_missing_ranks() for a call that failed, or an empty string if the board cannot
-  // be reached. Announces the call first, and then waits until each rank that lives has written its
-  // line on the board, but no longer than Pace::grace. `count_lost()` is the number of ranks that
-  // cannot write any more. Later calls may have begun meanwhile, because a GPU reports a failure
-  // long after the host has made the call.
+  // be reached. Announces the call first. Then waits until each living rank has written its line on
+  // the board, but no longer than Pace::grace. `count_lost()` returns the number of ranks that
+  // cannot write any more. The call need not be the last one, because a GPU reports a failure long
+  // after the host has made the call.
   std::string explain(
       const NumberedCall& call, const std::function<int()>& count_lost = [] { return 0; });
 
-  // Announces `text` as this rank's next call, because the rank is about to leave the world: an
+  // Announces `text` as this rank's next call, because the rank is about to leave the world. An
   // error of another rank in that call then says "rank R called TEXT instead".
   void note_failure(const std::string& text);
 

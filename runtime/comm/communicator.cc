@@ -172,8 +172,8 @@ std::vector<std::int64_t> Communicator::broadcast_numbers(
   return {begin, begin + shared.numel()};
 }
 
-// Returns the size in `number`, before memory is allocated for it. Throws CallsDiffer if it is
-// none: a peer in another call may have sent a number of the same length, such as a digest.
+// Returns the size in `number`, before memory is allocated for it. Throws CallsDiffer if `number`
+// is no size. A peer in another call may have sent a number of the same length, such as a digest.
 std::size_t Communicator::received_size(const char* call, std::int64_t number, int sender) const {
   if (const std::optional<std::size_t> size = untagged_size(number)) return *size;
   refuse_data(call, sender, "sent no length");

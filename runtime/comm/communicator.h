@@ -23,24 +23,26 @@ class Store;
 
 namespace accel::runtime {
 
-// Every method is a collective unless its comment says otherwise: all ranks must call it, in the
-// same order, with tensors of the same shape and dtype, on the host or on the communicator's
-// device. A tensor on another device is std::invalid_argument.
+// One rank's connection to the other ranks of a world. Every method is a collective unless
+// its comment says otherwise. All ranks must call it, in the same order, with tensors of the
+// same shape and dtype. Tensors must be on the host or on the communicator's device,
+// otherwise it throws std::invalid_argument.
 //
 // Tensors of the host, numbers and bytes travel from host to host. Such a call returns when its
 // result is available, and never waits for a GPU (docs/decisions/0048). A call with tensors of a
 // GPU returns once it is queued on the current stream, so the host does not wait either.
 //
 // Methods throw CommunicationError if a peer has gone, does not take part in time, or makes another
-// call. If a queued call fails, its error is logged, every later method throws it, and what the GPU
-// has computed since is invalid.
+// call. If a queued call fails, its error is logged, and every later method throws it. All results
+// that the GPU has computed since are then invalid.
 //
-// Not thread-safe. On GPUs the destructor waits up to a minute for the other ranks' destructors,
-// because NCCL tears a world down together. It does not wait while an exception unwinds the stack,
-// and the others then do not wait for this rank.
+// On GPUs the destructor waits for the other ranks' destructors, because NCCL ends a world on
+// all ranks together. It waits for a minute, or the timeout of the world if that is shorter.
+// While an exception unwinds the stack, it does not wait, and the other ranks do not wait for
+// this rank. Not thread-safe.
 class Communicator {
  public:
-  // Makes the backend for the tensors of a GPU. The ranks make theirs at the same time.
+  // Makes the backend for the tensors of a GPU. All ranks make their backends at the same time.
   using MakeGpuBackend = std::function<c10::intrusive_ptr<c10d::Backend>(
       const c10::intrusive_ptr<c10d::Store>& store, const Environment& environment,
       std::chrono::milliseconds timeout)>;
@@ -59,7 +61,7 @@ class Communicator {
   int rank() const;
   int size() const;
 
-  // Reduce in place, with one all-reduce. The sum of bools is true if any of them is.
+  // Reduce in place, with one all-reduce. The sum of bools is true if any of the bools is true.
   void all_reduce_sum(at::Tensor tensor);
   void all_reduce_max(at::Tensor tensor);
 
@@ -67,12 +69,13 @@ class Communicator {
   // give [size * d0, ...], and 0-dim tensors give [size].
   at::Tensor all_gather(const at::Tensor& tensor);
 
-  // Writes the ranks' `part` one behind the other into `whole`, with one all-gather; and writes to
-  // `part` of rank r the sum over the ranks of part r of `whole`, with one reduce-scatter. Both
-  // are flat and contiguous. Errors call it `call`.
+  // all_gather_into() writes the ranks' `part` one behind the other into `whole`, with one
+  // all-gather. reduce_scatter_sum() writes to `part` of rank r the sum over the ranks of part r of
+  // `whole`, with one reduce-scatter. `whole` and `part` are flat and contiguous. Errors name the
+  // call as `call`.
   void all_gather_into(const at::Tensor& whole, const at::Tensor& part, const char* call);
-  // Begins such an all-gather, and returns a function that waits for its end, which must be called
-  // once. Between the two, other calls may be made; calls end in the order in which they begin.
+  // Begins such an all-gather, and returns a function that waits for its end. The function must be
+  // called once. Other calls may be made in between. Calls end in the order in which they begin.
   std::function<void()> begin_all_gather_into(const at::Tensor& whole, const at::Tensor& part,
                                               const char* call);
   void reduce_scatter_sum(const at::Tensor& part, const at::Tensor& whole, const char* call);
@@ -92,36 +95,36 @@ class Communicator {
   std::int64_t broadcast_number(std::int64_t number);
   std::vector<std::int64_t> broadcast_numbers(const std::vector<std::int64_t>& numbers);
 
-  // Exchange byte strings whose lengths may differ between ranks. all_gather_bytes() returns every
-  // rank's, in rank order, with two all-gathers; broadcast_bytes() returns those of rank `from`,
-  // with two broadcasts.
+  // Exchange byte strings whose lengths may differ between ranks. all_gather_bytes() returns the
+  // strings of all ranks, in rank order, with two all-gathers. broadcast_bytes() returns the string
+  // of rank `from`, with two broadcasts.
   std::vector<std::string> all_gather_bytes(const std::string& bytes);
   std::string broadcast_bytes(const std::string& bytes, int from);
 
-  // Blocks until all ranks have called it, whatever their GPUs have yet to do.
+  // Blocks until all ranks have called it. Does not wait for the work of their GPUs.
   void barrier();
 
   // Splits this world into groups. The ranks that pass the same `color` form one group and keep
   // their order. Returns the communicator of this rank's group, or null if the group has only this
-  // rank. The calls of one communicator are independent of those of all others. In errors, the
-  // returned communicator counts ranks within the group, and lists which ranks of this world they
-  // are. It must be destroyed before this communicator. Throws as join() does.
+  // rank. The calls of one communicator are independent of those of all others. Errors of the
+  // returned communicator count ranks within the group, and list the ranks of this world that form
+  // it. It must be destroyed before this communicator. Throws as join() does.
   std::shared_ptr<Communicator> split(std::int64_t color);
 
-  // Throws the error of a queued call that has failed. Call it after the host has read what a GPU
-  // computed, and before it acts on that. Not a collective. Thread-safe.
+  // Throws the error of a queued call that has failed. Call it after the host has read a result of
+  // a GPU, and before it uses that result. Not a collective. Thread-safe.
   void check() const;
 
   // Runs `body`, in which LibTorch itself communicates over process_group(), as one call of this
   // name. Rethrows errors that communication did not cause unchanged.
   void run_call(const char* call, const std::function<void()>& body);
 
-  // Leaves a note for the other ranks, because this rank is about to leave the world: their next
-  // error says "rank R called TEXT instead". Not a collective.
+  // Leaves a note for the other ranks, because this rank is about to leave the world. Their next
+  // error then says "rank R called TEXT instead". Not a collective.
   void note_failure(const std::string& text);
 
-  // Throws CallsDiffer for a call that has ended, because the data of rank `sender` shows that it
-  // is in another call. `call` is the collective that received the data, and `what` says what was
+  // Throws CallsDiffer for a call that has ended, because the data of rank `sender` shows that this
+  // rank is in another call. `call` is the collective that received the data. `what` says what was
   // received, as in "sent no length". Not a collective.
   [[noreturn]] void refuse_data(const char* call, int sender, const std::string& what) const;
 
@@ -141,9 +144,9 @@ class Communicator {
   std::unique_ptr<Group> group_;
 };
 
-// Names what the user called, for errors: while the scope lives, an error of a collective begins
-// with `operation`, and ends with `advice` if the ranks make different calls. Both must be string
-// literals. `communicator` may be null; then the scope does nothing. Scopes nest, and the
+// Names the user's call, for errors. While the scope lives, an error of a collective begins
+// with `operation`, and ends with `advice` if the ranks make different calls. Both must be
+// string literals. If `communicator` is null, the scope does nothing. Scopes nest, and the
 // innermost one counts.
 class OperationScope {
  public:

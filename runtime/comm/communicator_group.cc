@@ -3,34 +3,34 @@
 // Joining. The ranks meet in the world's store, under keys that belong to this world alone:
 //
 //   1. Each rank sets "joined_R", so that an error can name the ranks that have not begun to join.
-//   2. Each makes the backend between hosts. Gloo connects every pair of ranks, and shared memory
-//      negotiates a segment (shared_memory_join.h).
-//   3. All ranks meet in a first barrier. A rank that finished early must not end, and break the
-//      connections that others are still making. NCCL connects without a timeout, so it may begin
-//      only when every rank is known to have arrived.
-//   4. On GPUs each rank then makes NCCL's backend and connects it eagerly. If the first collective
-//      connected it, a rank that never makes this collective would block the others where no
-//      timeout applies.
+//   2. Each rank makes its CPU backend. If all ranks are on one host, they negotiate a segment of
+//      shared memory (shared_memory_join.h). Otherwise Gloo connects every pair of ranks.
+//   3. All ranks meet in a first barrier. Without it, a rank could finish early and exit, which
+//      would break the connections that other ranks are still making. It also shows that every rank
+//      has arrived, which NCCL needs, because it connects without a timeout.
+//   4. On GPUs each rank then makes NCCL's backend and connects it immediately. If the first
+//      collective connected it, a rank that never makes this collective would block the others
+//      where no timeout applies.
 //
-// Two backends on GPUs. Tensors on GPUs are exchanged by NCCL, in the order of a stream. Everything
-// that hosts decide, such as numbers, errors and barriers, travels between hosts, because over NCCL
-// it would wait for all work that the GPU has been given before (docs/decisions/0048).
+// Two backends on GPUs. NCCL exchanges the tensors of GPUs, in the order of a stream. All data of
+// the hosts, such as numbers, errors and barriers, goes through the CPU backend. Over NCCL it would
+// wait for all work that the GPU has been given before (docs/decisions/0048).
 //
 // Calls. Collectives nest: the user's gather() runs an all-gather, and a backward pass runs many
-// all-reduces. Only the outermost one is a call, with a number, a name such as
-// "gather (all_gather)", and one limit (docs/decisions/0021). On a GPU the host waits in two places
-// where NCCL has no limit of its own: in a queued call, and on the host side of NCCL while it
-// connects. Both are given to QueuedCalls, which aborts NCCL after the timeout.
+// all-reduces. Only the outermost one is a call, with a number, a name such as "gather
+// (all_gather)", and one limit (docs/decisions/0021). On a GPU the host waits in two places where
+// NCCL itself has no limit: for a queued call, and inside NCCL while it connects. QueuedCalls
+// watches both, and aborts NCCL after the timeout.
 //
-// Leaving. Only NCCL needs a protocol. Its shutdown blocks until the other ranks shut down too,
-// without a limit, while an abort on one rank can discard data that another rank has yet to
-// receive. So the ranks agree first, over the store (departure.h):
+// Leaving. Only NCCL needs a protocol. Its shutdown blocks without a limit until the other ranks
+// shut down too. Its abort on one rank can discard data that another rank has yet to receive. So
+// the ranks agree first, over the store (departure.h):
 //
-//   - All ranks finish their own work and arrive: everyone shuts NCCL down together.
-//   - A rank fails, or does not arrive within a minute: each rank that has arrived aborts NCCL by
-//     itself, without waiting for others.
+//   - If all ranks finish their work and arrive, all of them shut NCCL down together.
+//   - If a rank fails, or does not arrive within the timeout or 60 s, whichever is shorter, each
+//     rank that has arrived aborts NCCL without waiting for the others.
 //
-// Shared memory and Gloo need no agreement: a peer that waits for this rank gets an error.
+// Shared memory and Gloo need no agreement, because a peer that waits for this rank gets an error.
 #include "runtime/comm/communicator_group.h"
 
 #include <algorithm>
@@ -52,11 +52,11 @@
 namespace accel::runtime {
 namespace {
 
-// Added to the timeout of LibTorch's own NCCL watchdog. Ours, which throws an error that names the
-// missing ranks, must come first, because a submitter may have switched on that the other one ends
+// Added to the timeout of LibTorch's own NCCL watchdog. Our watchdog throws an error that names
+// the missing ranks, so it must act first. A submitter may have set LibTorch's watchdog to end
 // the process (runtime/nccl/watchdog_settings.h).
 constexpr std::chrono::milliseconds kBeforeWatchdog = std::chrono::seconds(30);
-// How long a rank that leaves waits for ranks that are still working, such as one
+// The longest time that a leaving rank waits for ranks that are still working, such as a rank
 // that evaluates alone.
 constexpr std::chrono::milliseconds kLongestFarewell = std::chrono::seconds(60);
 
@@ -204,7 +204,7 @@ void Communicator::Group::watched(const char* call, const Body& body) {
       throw;
     }
     watch->end();
-    // If the call was aborted by the watchdog, its error is the cause; NCCL's is a consequence.
+    // If the watchdog aborted the call, its error is the cause, and NCCL's error is a consequence.
     check_queue();
     const bool is_lost = dynamic_cast<const PeerLost*>(&error) != nullptr;
     const std::string absent = watch->explain(watch->current(), [&] { return is_lost ? 1 : 0; });
@@ -223,8 +223,8 @@ void Communicator::Group::watched(const char* call, const Body& body) {
   is_open = false;
 }
 
-// Runs `body` under the watchdog, because the host side of NCCL can block without a limit as well:
-// the first calls between two ranks connect them.
+// Runs `body` under the watchdog, because NCCL can block the host without a limit as well. The
+// first call between two ranks connects them.
 void Communicator::Group::with_limit(const Body& body) {
   struct Return {
     ~Return() { *has_returned = true; }
@@ -246,8 +246,8 @@ void Communicator::Group::enqueue(const char* call, const Body& body) {
   });
 }
 
-// Leaves a note for the peers: they have ended this call as well, so they wait for this rank in
-// their next one. For the same reason the board cannot name the ranks that are missing.
+// Leaves a note for the peers. They have ended this call as well, so they wait for this rank in
+// their next call. For the same reason the board cannot name missing ranks.
 void Communicator::Group::fail_differing(const char* call, const std::string& reason) {
   const std::string name = name_of(call);
   watch->note_failure(name + ", which failed because the ranks' calls do not match,");
@@ -269,7 +269,7 @@ Communicator::Group::Place Communicator::Group::place_of(
   return place;
 }
 
-// Gives everything that the current stream has been given so far to the watchdog, as one call.
+// Adds all work that the current stream has been given so far to the watchdog, as one call.
 void Communicator::Group::note_queued() {
   const auto event = std::make_shared<c10::Event>(device.type());
   event->record(c10::impl::VirtualGuardImpl(device.type()).getStream(device));
@@ -286,8 +286,8 @@ void Communicator::Group::watch_queue() {
   queue = std::make_unique<QueuedCalls>(std::move(link), QueuedCalls::Pace{.limit = timeout});
 }
 
-// Runs on the watchdog's thread. Asks the kernel first, because NCCL does not notice at all that a
-// peer with which it shares memory, or an NVLink, has died.
+// Runs on the watchdog's thread. Asks the kernel first, because NCCL does not notice the death of a
+// peer with which it communicates over shared memory or an NVLink.
 std::string Communicator::Group::failure_of_link() const {
   if (const std::vector<int> ended = ended_ranks(); !ended.empty()) return text_of_ended(ended);
   const bool broke = backend->getError() != c10d::ErrorType::SUCCESS;

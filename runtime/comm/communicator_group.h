@@ -1,5 +1,5 @@
-// The parts of a Communicator, and how a call of it runs and fails. Private to the Communicator's
-// own sources, which get their LibTorch headers from here.
+// The parts of a Communicator, and the way in which its calls run and fail. Private to the sources
+// of Communicator, which get their LibTorch headers from here.
 #pragma once
 
 #include <ATen/ops/empty.h>
@@ -27,9 +27,9 @@
 
 namespace accel::runtime {
 
-// A world, or a part of one.
+// A world, or a group of it that split() has made.
 struct Communicator::World {
-  Environment environment;  // The rank and size are those within the part.
+  Environment environment;  // The rank and size within the group.
   std::string prefix;       // The prefix of its keys in the store.
   at::Device device{at::kCPU};
   std::chrono::milliseconds timeout{};
@@ -37,7 +37,8 @@ struct Communicator::World {
   std::string name;  // For errors, such as " (ranks 0, 2)"; empty for the whole world.
 };
 
-// Members are destroyed in reverse order: threads and backends go before the store that they use.
+// The connections and threads of a Communicator. Members are destroyed in reverse order, so threads
+// and backends are destroyed before the store that they use.
 struct Communicator::Group {
   using Body = std::function<void()>;
 
@@ -45,26 +46,26 @@ struct Communicator::Group {
     if (queue != nullptr) leave();
   }
 
-  // Runs one call of this rank: numbers it, watches it, and gives errors of communication a text
-  // that names the call and the ranks that are missing. Errors not caused by communication are
-  // rethrown unchanged, without waiting for other ranks. A call that is made inside another call
-  // has no number of its own: it counts as a part of the outer call.
+  // Runs one call of this rank. Numbers and watches the call, and gives errors of communication a
+  // text that names the call and the missing ranks. Other errors are rethrown unchanged, without
+  // waiting for other ranks. A call inside another call has no separate number, because it counts
+  // as a part of the outer call.
   void watched(const char* call, const Body& body);
-  // Runs one call between hosts, and returns when its result is available.
+  // Runs one call on memory of the hosts, and returns when its result is available.
   void run(const char* call, const Body& body);
-  // Runs one call between GPUs, and returns when it is queued on the current stream.
+  // Runs one call on memory of the GPUs, and returns when it is queued on the current stream.
   void enqueue(const char* call, const Body& body);
 
-  // Where a call's tensors are exchanged: between hosts, or between GPUs.
+  // The backend that exchanges a call's tensors: the one for the hosts, or the one for the GPUs.
   struct Place {
     c10d::Backend* backend = nullptr;
-    // For the options of the call. On the CPU the call is synchronous, so that it runs on this
-    // thread. On a GPU it is asynchronous although the stream waits for it immediately, because
-    // NCCL returns no work object for a synchronous call.
+    // An option of the call. A call on the hosts is synchronous, so that it runs on this thread. A
+    // call on GPUs is asynchronous although the stream waits for it immediately, because NCCL
+    // returns no work object for a synchronous call.
     bool is_async = false;
   };
-  // Returns the place of a call with these tensors: between GPUs if any of them is on the GPU.
-  // Throws std::invalid_argument if one is on a device that is not this communicator's.
+  // Returns the place of a call with these tensors: the GPUs if any of them is on the GPU. Throws
+  // std::invalid_argument if a tensor is on a device that is not this communicator's.
   Place place_of(const std::vector<at::Tensor>& tensors) const;
   void call(const char* name, const Place& place, const Body& body) {
     place.is_async ? enqueue(name, body) : run(name, body);
@@ -82,7 +83,7 @@ struct Communicator::Group {
   int splits = 0;  // The number of calls of split().
   at::Device device{at::kCPU};
   c10::intrusive_ptr<c10d::Store> store;
-  // The backend between hosts, and the one between GPUs, which is null on the CPU.
+  // The backends for tensors of the hosts and of the GPUs. The second one is null on the CPU.
   c10::intrusive_ptr<c10d::Backend> control, backend;
   // Returns the ranks whose processes have ended, as far as this host's kernel knows.
   std::function<std::vector<int>()> ended_ranks;

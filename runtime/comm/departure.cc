@@ -18,7 +18,7 @@ void depart_alone(const DepartureStore& store) {
   try {
     store.decide(false);
   } catch (const std::exception&) {
-    // Without the store no other rank can be waiting either.
+    // If this rank cannot reach the store, no other rank can be waiting there either.
   }
 }
 

@@ -1,10 +1,9 @@
-// How the ranks of a world agree whether they all leave it in good order.
+// The agreement of the ranks of a world whether all of them leave it in good order.
 //
-// The tear-down of NCCL is a collective, so a rank may begin it only if it knows that all others
+// The shutdown of NCCL is a collective, so a rank may begin it only if it knows that all others
 // will take part. Each rank that has finished its work arrives in the store, and waits for a
-// decision. The last one to arrive decides "together". A rank that fails, or whose wait exceeds the
-// limit, decides "alone". Only the first decision counts, and all ranks learn the same one, so no
-// rank begins a tear-down in which others do not take part.
+// decision. The last rank to arrive decides "together". A rank that fails, or whose wait exceeds
+// the limit, decides "alone". Only the first decision counts, and all ranks learn the same one.
 #pragma once
 
 #include <chrono>
@@ -18,15 +17,15 @@ namespace accel::runtime {
 struct DepartureStore {
   // Counts this rank as arrived, and returns the number of ranks that have arrived.
   std::function<std::int64_t()> arrive;
-  // Proposes a decision, and returns the one that counts: that of the first rank that called this.
+  // Proposes a decision, and returns the one that counts, which is the first proposal of any rank.
   std::function<bool(bool together)> decide;
   // Blocks until there is a decision, or for `limit`.
   std::function<void(std::chrono::milliseconds limit)> await_decision;
 };
 
-// Called by a rank that has finished its work. Returns true if all ranks of a world of `size` leave
-// it together. Waits until all have arrived, one has left alone, or `limit` has passed. Returns
-// false if the store cannot be reached.
+// Called by a rank that has finished its work. Waits until all ranks have arrived, a rank has left
+// alone, or `limit` has passed. Returns true if all ranks of a world of `size` leave it together.
+// Returns false if the store cannot be reached.
 bool depart_together(const DepartureStore& store, int size, std::chrono::milliseconds limit);
 
 // Called by a rank that fails, so that no other rank waits for it.

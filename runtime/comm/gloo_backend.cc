@@ -1,9 +1,9 @@
-// The only file that includes Gloo's headers. They come from Debian's package, while the code is in
-// LibTorch: their versions can differ, so their use is kept in one place.
+// The only file that includes Gloo's headers. The headers come from Debian's package, and the code
+// from LibTorch. Their versions can differ, so their use is kept in one place.
 //
-// LibTorch's reduce-scatter over Gloo is an all-reduce whose result is then cut: each rank sends
-// twice the tensor, and at 4 ranks it is slower than the all-reduce itself. Here the ranks exchange
-// the parts first, and each adds up its own part:
+// LibTorch's reduce-scatter over Gloo is an all-reduce whose result is then cut. Each rank sends
+// twice the tensor, and with 4 ranks this is slower than the all-reduce itself. Here the ranks
+// first exchange the parts, and then each rank adds up its own part:
 //
 // clang-format off
 //   rank 0 has  a0 a1 a2        sends a1, a2     receives b0, c0     a0 + (b0 + c0)
@@ -11,8 +11,8 @@
 //   rank 2 has  c0 c1 c2        sends c0, c1     receives a2, b2     c2 + (a2 + b2)
 // clang-format on
 //
-// Each rank sends (n - 1) / n of the tensor, the least that is possible. It needs a second buffer
-// of the tensor's size. The additions have the order of shared memory, so results are equal bit
+// Each rank sends (n - 1) / n of the tensor, which is the minimum. It needs a second buffer of the
+// tensor's size. The additions have the same order as in shared memory, so results are equal bit
 // for bit (docs/decisions/0017).
 #include "runtime/comm/gloo_backend.h"
 
@@ -34,7 +34,8 @@ using Gloo = c10d::ProcessGroupGloo;
 using c10::ivalue::Future;
 using WorkPtr = c10::intrusive_ptr<c10d::Work>;
 
-// A call that ends when its future does. Work::create_from_future() would not throw its errors.
+// A call that ends when its future does. Not made by Work::create_from_future(), which would not
+// throw the errors of the future.
 class FutureWork final : public c10d::Work {
  public:
   FutureWork(int rank, c10d::OpType type, c10::intrusive_ptr<Future> future, at::Tensor output)

@@ -79,7 +79,7 @@ void preload_cuda() noexcept {
   try {
     plugin();
   } catch (const std::exception&) {
-    // The next call of plugin() tries again, and throws where the caller can handle it.
+    // Ignored, because the next call of plugin() tries again, and throws to a caller.
   }
 }
 

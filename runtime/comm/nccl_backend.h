@@ -1,7 +1,7 @@
 // Collectives on GPUs, and the loading of the CUDA libraries on which they depend.
 //
-// A worker that uses no GPU must not map CUDA's libraries, which are large and slow to load. So
-// everything that needs them is in a shared object (runtime/nccl/plugin.h), which is loaded only if
+// A worker that uses no GPU must not map CUDA's libraries, which are large and slow to load. So all
+// code that needs them is in a shared object (runtime/nccl/plugin.h). The object is loaded only if
 // this machine seems to have a GPU.
 #pragma once
 
@@ -17,23 +17,24 @@ namespace accel::runtime {
 // Returns the number of GPUs that this process sees. Returns 0 and loads nothing if may_have_gpu()
 // is false. Must be called before the first use of a GPU. Thread-safe.
 //
-// Throws std::runtime_error if the shared object is missing or cannot be loaded. It is the file
-// that ACCEL_NCCL_LIBRARY names, or else libaccel_nccl.so in the program's folder or runfiles.
+// Throws std::runtime_error if the shared object is missing or cannot be loaded. Its file is the
+// one that ACCEL_NCCL_LIBRARY names. If that is not set, it is libaccel_nccl.so in the program's
+// folder or runfiles.
 int load_cuda();
 
-// Loads the shared object as load_cuda() does, and leaves errors to the next call of that. Call it
-// when the program starts: if anything asks LibTorch about GPUs before the load, which
-// torch::manual_seed() does, LibTorch finds none and keeps that answer.
+// Loads the shared object as load_cuda() does, and leaves errors to the next call of load_cuda().
+// Call it when the program starts. If LibTorch looks for GPUs before the load, as
+// torch::manual_seed() makes it do, it finds none and keeps that answer.
 void preload_cuda() noexcept;
 
-// Makes GPU `index` the calling thread's device, so that "cuda" means this GPU and no memory of
-// another one is used. `index` is less than load_cuda(). Throws std::runtime_error if this machine
-// has no GPU.
+// Makes GPU `index` the calling thread's device, so that "cuda" means this GPU and no other
+// GPU's memory is used. `index` is less than load_cuda(). Throws std::runtime_error if this
+// machine has no GPU.
 void use_gpu(int index);
 
-// Page-locks memory, so that GPUs can copy into it directly. Returns false, and changes nothing, if
-// the driver refuses or this machine has no GPU. unlock_pages() undoes it, before the memory is
-// released.
+// Page-locks memory, so that GPUs can copy into it directly. Returns false, and changes nothing,
+// if the driver refuses or this machine has no GPU. unlock_pages() must be called before the
+// memory is released.
 bool lock_pages(void* memory, std::size_t size);
 void unlock_pages(void* memory);
 

@@ -1,15 +1,16 @@
 // The watchdog of queued collectives.
 //
 // The problem. On a GPU a collective returns when it is queued, not when it has happened. Its
-// kernel then waits on the device for the peers. If one never comes, because its process has
-// died or because it makes another call, the kernel waits forever, and so does everything behind
-// it in the stream. The host notices nothing until it reads a result, and then blocks in the
-// driver, where no timeout applies. LibTorch's NCCL watchdog would end such a process, without
-// saying which rank is missing, so it is kept quiet (runtime/nccl/watchdog_settings.h).
+// kernel then waits on the device for the peers. If a peer has died or makes another call, the
+// kernel waits forever, and so does all later work of the stream. The host notices nothing until
+// it reads a result. Then it blocks in the driver, where no timeout applies. LibTorch's NCCL
+// watchdog would end such a process without saying which rank is missing. So its actions are
+// switched off (runtime/nccl/watchdog_settings.h).
 //
-// The approach. Each queued call leaves a function here that says whether the device has finished
-// it. A thread looks at the oldest unfinished one ten times a second. If it has exceeded its limit,
-// or the connection is broken, the thread aborts all calls, and from then on every check() throws:
+// The approach. Each queued call leaves a function here that says whether the device has
+// finished it. A thread looks at the oldest unfinished call ten times a second. If this call has
+// exceeded its limit, or the connection is broken, the thread aborts all calls. From then on
+// every check() throws:
 //
 // clang-format off
 //   add() ──▶ queued ──done()──▶ dropped
@@ -18,20 +19,19 @@
 //                  or link broken       check() blocks                             for good
 // clang-format on
 //
-// The oldest unfinished call is the one that failed: a stream finishes calls in order, so all later
-// ones merely wait behind it. It also has the same number on all ranks, which makes it the call
-// about which the ranks can compare notes (call_watch.h).
+// The oldest unfinished call is the one that failed, because a stream finishes calls in order, and
+// all later calls merely wait behind it. It also has the same number on all ranks, so the ranks can
+// compare their notes about it (call_watch.h).
 //
-// giving_up_ is set before the abort begins, because the abort makes the kernels end and so makes
-// unfinished calls look finished. Code that has read a result therefore calls check() before it
-// acts on what may never have arrived. error_ is set only after the abort, since Link::give_up()
-// takes seconds to find out which ranks are missing.
+// giving_up_ is set before the abort begins, because the abort makes the kernels end, and
+// unfinished calls then look finished. Code that has read a result therefore calls check() before
+// it uses the result, which may never have arrived. error_ is set only after the abort, because
+// Link::give_up() takes seconds to find out which ranks are missing.
 //
-// A call may not be watched by the thread that made it, because that thread is the one that
-// blocks. It may not be watched by a callback in the stream either, because the stream is
-// what is stuck. CallQueue (call_queue.h) has a similar name and another purpose: it runs the
-// calls of a CPU backend, one after the other. Here the device runs them. docs/decisions/0021
-// has the alternatives.
+// The thread that made a call cannot watch it, because that thread is the one that blocks. A
+// callback in the stream cannot watch it either, because the stream is stuck. CallQueue
+// (call_queue.h) has a similar name and another purpose: it runs the calls of a CPU backend, one
+// after the other. Here the device runs the calls. docs/decisions/0021 has the alternatives.
 #include "runtime/comm/queued_calls.h"
 
 #include <exception>
@@ -84,7 +84,7 @@ void QueuedCalls::check() {
   throw_if_given_up(lock);
 }
 
-// An aborted call looks finished as well, so the error is looked for after the calls.
+// Looks for the error after the calls, because an aborted call looks finished as well.
 void QueuedCalls::wait_for_all() {
   std::unique_lock lock(mutex_);
   while (true) {

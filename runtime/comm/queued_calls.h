@@ -1,6 +1,6 @@
-// Watches the collectives that a device has queued but not finished, and aborts them in time. If a
-// peer never joins one, the next host read of a result would otherwise block forever, without an
-// error. The head of queued_calls.cc explains how.
+// Watches the collectives that a device has queued but not finished, and aborts them in time.
+// Without it, if a peer never joins a call, the next read of a result on the host blocks forever,
+// without an error. The head of queued_calls.cc explains how.
 #pragma once
 
 #include <chrono>
@@ -17,13 +17,13 @@
 
 namespace accel::runtime {
 
-// A queued call was aborted. Everything that the device has computed since is invalid.
+// A queued call was aborted. All results that the device has computed since are invalid.
 class CallGivenUp : public CommunicationError {
  public:
   using CommunicationError::CommunicationError;
 };
 
-// Thread-safe.
+// The queued calls of a device, and the thread that watches them. Thread-safe.
 class QueuedCalls {
  public:
   // Returns true if the device has finished a call. Must be thread-safe. Throws if the device
@@ -80,9 +80,9 @@ class QueuedCalls {
   std::mutex mutex_;
   std::condition_variable changed_;
   bool stopped_ = false;
-  // The calls from the oldest unfinished one on. Later ones may have finished, too.
+  // The calls from the oldest unfinished one on. Later calls in the list may have finished too.
   std::deque<Call> calls_;
-  bool giving_up_ = false;            // True from the decision to abort on, for good.
+  bool giving_up_ = false;            // True once an abort is decided. Never false again.
   std::optional<std::string> error_;  // Set when the abort is complete.
   std::thread thread_;
 };

@@ -8,8 +8,9 @@
 namespace accel::runtime {
 namespace {
 
-// A machine that is paused or starved for some seconds must not cost a checkpoint. A store that is
-// gone for good is noticed elsewhere: its process supervises the ranks.
+// A machine that is paused or starved for some seconds must not cost a checkpoint. If the store
+// is gone forever, the launcher notices it, because the process that serves the store
+// supervises the ranks.
 constexpr std::chrono::seconds kAnswer{20};
 
 }  // namespace

@@ -1,5 +1,6 @@
-// Short texts that ranks leave for one another, for threads that work in the background: they must
-// not make collectives, whose order belongs to the training thread.
+// Short texts that ranks leave for one another, for threads that work in the background. Such
+// threads must not make collectives, because only the training thread can keep their order the same
+// on all ranks.
 #pragma once
 
 #include <chrono>
@@ -11,7 +12,7 @@
 
 namespace accel::runtime {
 
-// The functions throw std::exception if the notes cannot be reached.
+// The notes of a world. The functions throw std::exception if the notes cannot be reached.
 struct RankNotes {
   std::function<void(const std::string& key, const std::string& text)> write;
   // Returns the note, or nullopt if there is none after `limit`.
@@ -20,9 +21,9 @@ struct RankNotes {
   std::function<void(const std::string& key)> remove;
 };
 
-// Connects to the store at the master address, over a connection of its own. Every key gets
-// `prefix`, the same on all ranks, which nobody has used before. One thread may use the result.
-// Throws std::exception if the store does not answer within 20 s.
+// Connects to the store at the master address, over a separate connection. Every key begins with
+// `prefix`, which is the same on all ranks and must not have been used before. One thread may use
+// the result. Throws std::exception if the store does not answer within 20 s.
 RankNotes connect_notes(const Environment& environment, const std::string& prefix);
 
 }  // namespace accel::runtime

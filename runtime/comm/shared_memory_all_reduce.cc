@@ -1,15 +1,15 @@
 // The all-reduce and the reduce-scatter of SharedMemoryExchange, in the rounds that
 // shared_memory_exchange.cc defines.
 //
-// There are two forms, because meetings of the ranks are what a small tensor costs, and additions
-// are what a large one costs.
+// There are two forms. The cost of a small tensor is the meetings of the ranks, and the cost of a
+// large one is the additions.
 //
 // Small tensors take one meeting. Each rank publishes its whole tensor, waits for all, and adds up
 // everything itself. All ranks add in the same order, so they all get the same bits.
 //
 // Large tensors take two meetings, and share the additions. The tensor is divided into one chunk
-// per rank (ring_chunks.h). Each rank publishes its part of the chunks that the others finish, adds
-// up the chunk that it finishes itself, publishes that sum, and copies the sums of the others:
+// per rank (ring_chunks.h). Each rank publishes its part of the chunks that the other ranks finish.
+// It adds up its own chunk, publishes that sum, and copies the sums of the others:
 //
 // clang-format off
 //   4 ranks           slot of rank 0     rank 1     rank 2     rank 3
@@ -20,13 +20,13 @@
 // A tensor that is larger than the slots goes through them in pieces, each of which holds a part of
 // every chunk, so that all ranks have work in every piece.
 //
-// A reduce-scatter is the first half of that, with equal chunks: one meeting for each piece.
+// A reduce-scatter is the first half of this, with equal chunks: one meeting for each piece.
 //
 // try_all_reduce() exists for the caller's thread, which must not wait for a late peer. It waits
-// with all_reach(), which only observes: it throws nothing, and a peer that is gone looks like one
-// that is late. await() in shared_memory_exchange.cc, which does throw, then finds out in
-// finish_all_reduce(). The wait is split after publish_first(), because the peers should have this
-// rank's data as early as possible.
+// with all_reach(), which only observes: it throws nothing, and treats a peer that is gone like a
+// late one. finish_all_reduce() then finds out with await() in shared_memory_exchange.cc, which
+// throws. The wait comes after publish_first(), because the peers should have this rank's data as
+// early as possible.
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -39,8 +39,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Returns the largest size for which every rank adds up everything. The bytes of all ranks together
-// count, because each rank reads them all: beyond that, a second meeting is cheaper.
+// Returns the largest size for which every rank adds up everything. The limit is on the bytes of
+// all ranks together, because each rank reads them all. Above it, a second meeting is cheaper.
 std::size_t one_meeting_bytes(int ranks) {
   constexpr std::size_t kMaxBytes = 128 << 10, kOfAllRanks = 512 << 10;
   return std::min(kMaxBytes, kOfAllRanks / static_cast<std::size_t>(ranks));

@@ -17,14 +17,14 @@ using MakeBackend = std::function<c10::intrusive_ptr<c10d::Backend>()>;
 //
 // all-reduce and reduce-scatter (sum, mean, minimum, maximum), broadcast, all-gather, scatter and
 // barrier of dense, real tensors go through the memory, in the order of the calls. All other calls
-// go to the backend that `make_gloo` returns. It is made at the first such call, which therefore
-// all ranks must make. A call whose options have no timeout gets `timeout`. Errors are
+// go to the backend that `make_gloo` returns. That backend is made at the first such call, so all
+// ranks must make this call. A call whose options have no timeout gets `timeout`. Errors are
 // CommunicationError, in the work's wait() and in its future.
 //
-// A large asynchronous call does not wait for late peers on the caller's thread: a thread of the
-// backend runs it, and then the callbacks of its future. A callback must not wait for another
-// call of this backend, which could only run on the same thread. The destructor ends unfinished
-// calls with an error.
+// A large asynchronous call does not wait for late peers on the caller's thread. A thread of the
+// backend runs it, and then the callbacks of its future. A callback must not wait for another call
+// of this backend, because that call could only run on the same thread. The destructor ends
+// unfinished calls with an error.
 c10::intrusive_ptr<c10d::Backend> make_shared_memory_backend(
     std::shared_ptr<SharedMemorySegment> segment, MakeBackend make_gloo,
     std::chrono::milliseconds timeout);

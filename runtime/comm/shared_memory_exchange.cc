@@ -1,13 +1,13 @@
 // The protocol in which ranks exchange data through shared memory.
 //
-// The problem. Several processes must pass megabytes to one another many times a second, without a
-// server and without system calls when all are on time; they must never read a slot before it is
-// written or write it before it is read; and a process can be killed at any instruction, so nothing
-// may depend on a lock that its holder releases.
+// The problem. Several processes must pass megabytes to one another many times a second. There is
+// no server, and no system call is needed when all are on time. A slot must never be read before it
+// is written, or overwritten before it is read. A process can be killed at any instruction, so
+// nothing may depend on a lock that its holder releases.
 //
 // The approach. Each rank has a part of the segment that its peers only read: two slots of data,
-// and one word, its progress. All calls consist of rounds, which every rank counts alike, because
-// all ranks make the same calls. In round r, a rank
+// and one word, its progress. All calls consist of rounds. Every rank counts the same rounds,
+// because all ranks make the same calls. In round r, a rank
 //
 //   1. waits until the progress of every peer shows that it has published round r-1,
 //   2. writes its data to slot r mod 2,
@@ -23,28 +23,27 @@
 //   progress, results     2         4         6         8
 // clang-format on
 //
-// Why no slot is overwritten too early. Slot r mod 2 was last used in round r-2. A peer publishes
-// round r-1 only after it has read all that it needs of round r-2. Step 1 waits for exactly that.
-// One slot per rank would need a second wait in each round, until every peer has read it. With
-// two, the wait of step 1 is usually over before it begins, because a rank that has read its
+// No slot is overwritten too early. Slot r mod 2 was last used in round r-2. A peer publishes round
+// r-1 only after it has read all that it needs of round r-2, and step 1 waits for exactly that.
+// With one slot per rank, each round would need a second wait, until every peer has read the slot.
+// With two slots, the wait of step 1 is usually over before it begins. A rank that has read its
 // peers' slots of round r-1 knows that they have published it. Only a root, which reads nothing,
 // can be a round ahead.
 //
-// Why no deadlock. A rank can publish round r once all ranks have published round r-1, and reads
-// only what is published in round r. So, by induction, every rank can finish every round.
+// There is no deadlock. A rank can publish round r once all ranks have published round r-1, and
+// reads only what is published in round r. So, by induction, every rank can finish every round.
 //
 // Calls that differ. In addition to its data, each rank publishes its call (SharedCall). A rank
 // compares its peers' calls with its own before it reads their slots. So two ranks in different
 // calls both get an error that names both calls, instead of a mixture of their data. The root of a
 // broadcast reads no slot, so it compares in the next round.
 //
-// Death. A rank that waits spins for up to 100 µs, and then sleeps in the kernel until a peer
-// wakes it. Every 50 ms it looks at its peers: whether they have left or given up, which they
-// write down, and whether their processes are alive, which the kernel knows
-// (SharedMemorySegment). Data that a rank published before it died still counts, so the order of
-// these reads matters: see check_peers().
+// Death. A rank that waits spins for up to 100 µs, and then sleeps in the kernel until a peer wakes
+// it. Every 50 ms it checks its peers. A peer that has left or given up has written that down, and
+// the kernel knows whether a process is alive (SharedMemorySegment). Data that a rank published
+// before it died still counts, so the order of these reads matters: see check_peers().
 //
-// docs/decisions/0017 has the reasons for shared memory as such.
+// docs/decisions/0017 has the reasons for using shared memory.
 #include "runtime/comm/shared_memory_exchange.h"
 
 #include <algorithm>
@@ -228,8 +227,8 @@ void SharedMemoryExchange::check_peers(std::uint32_t target) const {
     if (has_reached(segment_->area(peer).progress.value, target)) continue;
     const std::string name = "rank " + std::to_string(peer);
     if (departure == kLeft) throw PeerLost(with_call(name + " has left the world"));
-    // A rank that gave up may have done so because of another rank, which is the better
-    // one to name.
+    // A rank may have given up because of another rank, and an error should then name
+    // the other rank.
     if (departure == kGaveUp && gave_up.empty()) gave_up = name;
     if (departure == kPresent && !lives) {
       throw PeerLost(with_call(name + " is gone: its process has ended"));
@@ -250,8 +249,8 @@ void SharedMemoryExchange::check_same_call(int rank) const {
       (theirs.element == call_.element ? "" : " with another element type or operation")));
 }
 
-// Compares the calls of the round before this one, in which this rank was the root: a root does not
-// wait for its peers, so it could not compare them then.
+// Compares the calls of the last round, in which this rank was the root. A root does not wait for
+// its peers, so it could not compare the calls in that round.
 void SharedMemoryExchange::check_last_round(int rank) const {
   const std::uint32_t last = (round_ - 1) & 1;
   const SharedCall &mine = segment_->mine().calls[last], &theirs = segment_->area(rank).calls[last];

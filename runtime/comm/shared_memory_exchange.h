@@ -1,5 +1,6 @@
 // Collectives on plain memory, over a SharedMemorySegment. The head of shared_memory_exchange.cc
-// explains the protocol, that of shared_memory_all_reduce.cc the all-reduce, which is half of it.
+// explains the protocol. The head of shared_memory_all_reduce.cc explains the all-reduce, which is
+// half of the code.
 #pragma once
 
 #include <atomic>
@@ -25,12 +26,12 @@ struct ElementReduction {
   std::uint32_t code = 0;
 };
 
-// All ranks must make the same calls in the same order. A call throws CallsDiffer if a peer makes
-// another call, PeerLost if a peer dies or leaves, and CommunicationError if one does not take part
-// within `timeout`. The text names the rank and the call. After an error all later calls throw, on
-// all ranks, because their rounds no longer match.
+// One rank's side of the exchange. All ranks must make the same calls in the same order. A call
+// throws CallsDiffer if a peer makes another call, and PeerLost if a peer dies or leaves. It throws
+// CommunicationError if a peer does not take part within `timeout`. The text names the rank and the
+// call. After an error all later calls throw, on all ranks, because their rounds no longer match.
 //
-// Used by one thread at a time, except for abort() and leave(), which are thread-safe.
+// One thread may use it at a time. abort() and leave() are thread-safe.
 class SharedMemoryExchange {
  public:
   using Timeout = std::chrono::milliseconds;
@@ -56,8 +57,8 @@ class SharedMemoryExchange {
                   Timeout timeout);
 
   // Does the same if every peer takes part within `max_wait`, and returns true. Otherwise returns
-  // false, and the call remains open: finish_all_reduce() must be called with the same arguments,
-  // on any thread, before any other call is made.
+  // false, and the call remains open. finish_all_reduce() must then be called with the same
+  // arguments, on any thread, before any other call is made.
   bool try_all_reduce(void* data, std::size_t elements, const ElementReduction& reduction,
                       Timeout timeout, Timeout max_wait);
   void finish_all_reduce(void* data, std::size_t elements, const ElementReduction& reduction);
@@ -83,8 +84,8 @@ class SharedMemoryExchange {
 
   void barrier(Timeout timeout);
 
-  // End the running call, if any, and all later ones with an error, here and on the peers. Their
-  // errors say that this rank has given up, or that it has left.
+  // End the running call, if any, and all later calls with an error, here and on the peers. The
+  // errors of the peers say that this rank has given up, or that it has left.
   void abort();
   void leave();
 
@@ -98,7 +99,7 @@ class SharedMemoryExchange {
   enum Departure : std::uint32_t { kPresent, kLeft, kGaveUp };
   struct Pieces;
 
-  // Run a call, and the rest of one that try_all_reduce() has begun. If `body` throws a
+  // Run a call, and the rest of a call that try_all_reduce() has begun. If `body` throws a
   // CommunicationError, this rank gives up: its later calls and its peers' calls fail.
   template <typename Body>
   void run(const SharedCall& call, Timeout timeout, Body&& body) {
@@ -120,14 +121,14 @@ class SharedMemoryExchange {
   void note_failure(const CommunicationError& error);
   void depart(Departure how);
 
-  // The two parts of an all-reduce. publish_first() publishes this rank's data of the first round,
-  // and waits only for peers that have not reached the round before. reduce_rest() does the rest.
+  // The two parts of an all-reduce. publish_first() publishes this rank's data of the first round.
+  // It waits only for peers that have not reached the round before. reduce_rest() does the rest.
   void publish_first(const std::byte* data, std::size_t elements,
                      const ElementReduction& reduction);
   void reduce_rest(std::byte* data, std::size_t elements, const ElementReduction& reduction);
   bool takes_one_meeting(std::size_t bytes) const;
   Pieces pieces_of(std::size_t elements, const ElementReduction& reduction) const;
-  // A slot has room for this much of each rank's chunk, in whole cache lines.
+  // The number of bytes of each rank's chunk that fit into a slot, in whole cache lines.
   std::size_t bytes_per_step() const;
   void publish_piece(const Pieces& pieces, std::size_t piece, const std::byte* data);
   void reduce_piece(const Pieces& pieces, std::size_t piece, std::byte* data,
@@ -138,9 +139,10 @@ class SharedMemoryExchange {
                     std::size_t bytes, const ElementReduction& reduction);
 
   // The steps of a round, in this order. begin_round() returns this rank's slot when it may be
-  // overwritten. publish() makes its contents visible to the peers. await_published() returns when
-  // a peer has published its slot. publish_results() and await_all_results() are the same for a
-  // second half, in which ranks publish what they have computed from the first.
+  // overwritten. publish() makes the contents of the slot visible to the peers.
+  // await_published() returns when a peer has published its slot. publish_results() and
+  // await_all_results() do the same for a second half, in which ranks publish results that they
+  // have computed from the first half.
   std::byte* begin_round();
   void publish();
   void await_published(int rank);
@@ -160,8 +162,8 @@ class SharedMemoryExchange {
   const std::shared_ptr<SharedMemorySegment> segment_;
   const std::chrono::microseconds spin_;
   std::uint32_t round_ = 0;
-  // True if this rank was the root of the last round, and so has not compared its call with its
-  // peers' calls yet.
+  // True if this rank was the root of the last round, and has therefore not compared its call with
+  // the calls of its peers yet.
   bool has_unseen_peers_ = false;
   const std::unique_ptr<std::byte[]> scratch_;
   std::vector<const std::byte*> sources_;

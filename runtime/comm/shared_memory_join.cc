@@ -13,13 +13,14 @@ constexpr char kVerdictKey[] = "shared_memory/verdict";
 constexpr char kNone[] = "none";
 constexpr char kYes[] = "yes";
 constexpr char kNo[] = "no";
-// The answer of a rank that does not share memory for a reason that is no fault: it is on another
-// host, or not enabled.
+// The answer of a rank that does not share memory without a fault, because it is on another host
+// or not enabled.
 constexpr char kDeclined[] = "declined";
 
-// Returns the size of a slot, of which each rank has two. Four ranks have 4 MiB together like two,
-// because the memory counts for each process that touches it (docs/decisions/0080). More ranks have
-// slots of that size too, because a slot is divided among all of them.
+// Returns the size of a slot, of which each rank has two. The slots of two ranks have 4 MiB
+// together. Four ranks also have 4 MiB, because the memory counts for each process that touches it
+// (docs/decisions/0080). More ranks have slots of the same size as four, because a slot is divided
+// among all of them.
 std::size_t slot_bytes(int world_size) { return world_size <= 2 ? 1 << 20 : 512 << 10; }
 
 std::string answer_key(int rank) { return "shared_memory/rank_" + std::to_string(rank); }

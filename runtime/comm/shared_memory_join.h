@@ -1,7 +1,8 @@
-// How the ranks of a world agree to share memory: either all of them do, or none.
+// The agreement of the ranks of a world to share memory: either all of them do, or none.
 //
-// Host names do not tell whether two ranks can share memory: containers of one host have different
-// names, and different hosts can have the same. So the ranks try it, through the world's store:
+// Host names do not tell whether two ranks can share memory. Containers of one host have
+// different names, and different hosts can have the same name. So the ranks try it, through
+// the world's store:
 //
 // clang-format off
 //   rank 0                                         rank R
@@ -12,8 +13,9 @@
 //   shared_memory/verdict = yes              ───▶  uses the segment
 // clang-format on
 //
-// The secret proves that both map the same memory, not just equal files. If any rank cannot or does
-// not want to, rank 0's verdict is "no", and all ranks drop the segment. (docs/decisions/0017)
+// The secret proves that both ranks map the same memory, not just equal files. If any rank
+// cannot share memory, or it is switched off there, rank 0's verdict is "no", and all ranks drop
+// the segment (docs/decisions/0017).
 #pragma once
 
 #include <functional>
@@ -38,10 +40,10 @@ struct SharedMemoryOptions {
 };
 
 struct Joined {
-  // Null if the ranks do not share memory; then it is null on all of them.
+  // Null if the ranks do not share memory. It is then null on all of them.
   std::unique_ptr<SharedMemorySegment> segment;
-  // The reason of the first rank that failed to create or map the segment. Only set on rank 0.
-  // Empty if none failed: to be on another host, or not enabled, is not a failure.
+  // The reason of the first rank that failed to create or map the segment. It is only set on rank
+  // 0, and empty if no rank failed. A rank that is on another host, or not enabled, has not failed.
   std::string obstacle;
 };
 

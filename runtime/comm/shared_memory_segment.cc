@@ -143,8 +143,8 @@ std::unique_ptr<SharedMemorySegment> SharedMemorySegment::attach(const std::stri
   if (!(std::istringstream(address) >> pid >> number >> name) || !name.starts_with(kNamePrefix)) {
     throw std::runtime_error("malformed address of shared memory: " + address);
   }
-  // In another pid namespace, `pid` can be any other process, and `number` any file of that. So the
-  // file is opened only if it has the random name.
+  // The file is opened only if it has the random name. In another pid namespace, `pid` can be any
+  // other process, and `number` any of its files.
   const std::string path = "/proc/" + std::to_string(pid) + "/fd/" + std::to_string(number);
   std::error_code error;
   const std::filesystem::path found = std::filesystem::read_symlink(path, error);

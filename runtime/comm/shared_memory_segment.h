@@ -1,8 +1,8 @@
 // The memory that the ranks of one host share.
 //
-// It is a memfd, so it has no name in a file system, and nothing is left behind when the ranks end,
-// however they end. Its size is sealed and its pages are allocated before it is used, because a
-// page that is missing later would be a SIGBUS (docs/decisions/0017).
+// It is a memfd, so it has no name in a file system, and nothing is left behind however the ranks
+// end. Its size is sealed and its pages are allocated before it is used, because a page that is
+// missing later would be a SIGBUS (docs/decisions/0017).
 //
 // clang-format off
 //   | header | area of rank 0 | area of rank 1 | ... | rank 0: slot 0, slot 1 | rank 1: ... |
@@ -55,10 +55,10 @@ class SharedMemorySegment {
   // limit of this process forbids it.
   static std::unique_ptr<SharedMemorySegment> create(int world_size, std::size_t slot_bytes);
 
-  // Maps the memory that another process of this host returned from address(), and takes
-  // the lock of `rank`. Throws std::system_error if this process cannot open it or the lock
-  // is held, and std::runtime_error if the address leads to anything other than a segment
-  // for `world_size` ranks.
+  // Maps the memory that another process of this host returned from address(), and takes the
+  // lock of `rank`. Throws std::system_error if this process cannot open the memory or the lock
+  // is held. Throws std::runtime_error if the address does not lead to a segment for
+  // `world_size` ranks.
   static std::unique_ptr<SharedMemorySegment> attach(const std::string& address, int rank,
                                                      int world_size);
 
@@ -77,8 +77,8 @@ class SharedMemorySegment {
   RankArea& mine() const { return area(rank_); }
   std::byte* slot(int rank, int which) const;
 
-  // Returns true if the process that holds the lock of `rank` is alive. Always true for this
-  // rank. The kernel releases the lock when the process ends, however it ends and in
+  // Returns true if the process that holds the lock of `rank` is alive. Always returns
+  // true for this rank. The kernel releases the lock however the process ends, and in
   // whatever pid namespace.
   bool is_alive(int rank) const;
 

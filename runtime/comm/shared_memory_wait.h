@@ -1,4 +1,4 @@
-// How one process waits for another's progress in shared memory: it spins for a while, and then
+// The wait of one process for another's progress in shared memory. It spins for a while, and then
 // sleeps in the kernel (futex) until it is woken.
 #pragma once
 
@@ -8,9 +8,9 @@
 
 namespace accel::runtime {
 
-// A counter in memory that several processes map. One process sets it, others wait for it. `value`
-// wraps around, so compare with has_reached(). The counters of two ranks never differ by 2^31 or
-// more, because no rank is more than one round ahead.
+// A counter in memory that several processes map. One process sets it, and others wait for it.
+// `value` wraps around, so compare it with has_reached(). The counters of two ranks never differ by
+// 2^31 or more, because no rank is more than one round ahead.
 struct ProgressWord {
   std::atomic<std::uint32_t> value{0};
   std::atomic<std::uint32_t> sleepers{0};
@@ -35,8 +35,8 @@ bool wait_progress(ProgressWord& word, std::uint32_t target, std::chrono::micros
 int usable_cores();
 
 // Returns how long to spin before sleeping. Spinning pays because waking up costs tens of
-// microseconds. If ranks outnumber the cores that this process may use, it returns 0, because a
-// rank that spins takes the core from the rank for which it waits.
+// microseconds. Returns 0 if ranks outnumber the cores that this process may use. A rank that spins
+// would then take the core from the rank for which it waits.
 std::chrono::microseconds spin_time(int ranks_on_host);
 
 }  // namespace accel::runtime

@@ -1,10 +1,11 @@
-// A number of bytes in the form in which ranks send it to one another, so that a receiver can tell
-// it from another number.
+// A number of bytes in the form in which ranks send it to one another. A receiver can distinguish
+// it from other numbers.
 //
-// Ranks that make different calls can still exchange messages of equal length: one sends a length
-// of 8 bytes, the other the digest of its parameters, a seed or a count. Taken as a length, such a
-// number makes the receiver allocate memory until the process dies. A tag in the upper bits, which
-// a random number has with a probability of 2^-24, shows the mistake before memory is allocated.
+// Ranks that make different calls can still exchange messages of equal length. One sends a length,
+// which has 8 bytes, the other the digest of its parameters, a seed or a count. A receiver that
+// takes such a number as a length allocates memory until the process dies. So a length has a tag in
+// its upper bits, which a random number has with a probability of 2^-24. The tag shows the mistake
+// before memory is allocated.
 #pragma once
 
 #include <cstddef>

@@ -6,7 +6,7 @@
 
 namespace accel::runtime {
 
-// Must be called before fail_at_exit(), and early: exit() runs what was registered last first, so
+// Prepares fail_at_exit(), and must be called early. exit() runs first what was registered last, so
 // the destructors of later static objects still run before the exit code changes. Thread-safe.
 void watch_exit_code();
 

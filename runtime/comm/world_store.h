@@ -1,5 +1,5 @@
-// What the ranks of a world keep in its key-value store: who has begun to join, the board of their
-// calls, and the decision how they leave. For communicator_group.cc.
+// The contents of a world's key-value store: the ranks that have begun to join, the board of their
+// calls, and the decision how they leave. Used by communicator_group.cc.
 #pragma once
 
 #include <chrono>
@@ -19,16 +19,16 @@ namespace accel::runtime {
 std::string next_world_prefix(const Environment& environment);
 
 // Connects to the store at the master address. If `may_serve`, and the launcher serves no store,
-// rank 0 serves it. Throws c10::Error if the store does not answer within `timeout`, which is also
-// the limit of each later wait.
+// rank 0 serves it. Throws c10::Error if the store does not answer within `timeout`. Each later
+// wait has the same limit.
 c10::intrusive_ptr<c10d::Store> open_store(const Environment& environment, bool may_serve,
                                            const std::string& prefix,
                                            std::chrono::milliseconds timeout);
 
-// Notes that this rank has begun to join.
+// Records in the store that this rank has begun to join.
 void note_joining(c10d::Store& store, int rank);
-// Returns "rank 1, rank 3 has not begun to join": the ranks that have not begun to join. Returns an
-// empty string if there are none, or if the store cannot be reached.
+// Returns the ranks that have not begun to join, as "rank 1, rank 3 has not begun to join". Returns
+// an empty string if there are none, or if the store cannot be reached.
 std::string not_joined(c10d::Store& store, int world_size);
 
 // Returns the board of a CallWatch, in the world's store.

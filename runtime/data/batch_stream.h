@@ -32,7 +32,8 @@ class BatchStream {
 struct EpochStart {
   // The number of the epoch.
   std::size_t number = 0;
-  // How many samples of the epoch, and then how many steps, are skipped.
+  // The number of samples of the epoch that are skipped, and the number of steps that are
+  // skipped after them.
   std::size_t samples = 0;
   std::size_t steps = 0;
   std::optional<std::uint64_t> seed;

@@ -30,8 +30,8 @@ concept batch_sampler = requires(Sampler& sampler) {
   { sampler.next() } -> std::same_as<std::optional<IndexBatch>>;
 };
 
-// A dataset that is asked for a number of samples and not for certain ones: a StatefulDataset, or a
-// StreamDataset with a sampler of batch sizes.
+// A dataset that returns a number of samples on request, and not certain ones: a StatefulDataset,
+// or a StreamDataset with a sampler of batch sizes.
 template <typename Dataset>
 inline constexpr bool stream_dataset =
     std::is_same_v<typename Dataset::BatchRequestType, std::size_t>;
@@ -52,14 +52,14 @@ struct BatchOf<Dataset, true> {
 struct ReadOptions {
   std::size_t batch_size = 1;
   std::size_t workers = 0;
-  // How many batches are requested ahead, by all workers together.
+  // The number of batches that are requested ahead, by all workers together.
   std::size_t max_jobs = 0;
   std::optional<std::chrono::milliseconds> timeout;
   bool drop_last = false;
 };
 
-// The dataset and sampler that a data loader reads from, and how it reads. Shared by all loaders
-// that prepare() makes of one loader.
+// The dataset and sampler that a data loader reads from, with its options. All loaders that
+// prepare() makes of one loader share it.
 template <typename Dataset, typename Sampler>
 struct DataSource {
   using Batch = typename BatchOf<Dataset>::type;
@@ -67,7 +67,7 @@ struct DataSource {
   Dataset dataset;
   Sampler sampler;
   ReadOptions options;
-  // The last loop that began over one of the loaders that share this.
+  // The last loop that began over one of these loaders.
   std::weak_ptr<const EpochProgress> loop = {};
 
   bool drop_last() const {
@@ -91,8 +91,8 @@ struct DataSource {
     }
   }
 
-  // Returns whether a loop that begins now is even. join_uneven_inputs() changes this only for
-  // loaders whose processes each read their own samples.
+  // Returns true if a loop that begins now uses even_batches. join_uneven_inputs() changes this
+  // only for loaders whose processes each read their own samples.
   bool even_batches(const LoaderContext& context) const {
     if (stream_dataset<Dataset> || context.dispatch_batches.value_or(false)) {
       return context.even_batches;
@@ -105,7 +105,7 @@ struct DataSource {
             .process_index = context.process_index,
             .batch_size = batch_size(),
             .split_batches = context.split_batches,
-            // A world of one needs no even batches, so its last batch stays short.
+            // A world of one needs no even batches, so its last batch is not filled.
             .even_batches = even_batches(context) && context.num_processes > 1,
             .drop_last = drop_last()};
   }

@@ -28,7 +28,7 @@ at::Tensor DeviceTransfer::pinned(const at::Tensor& tensor) {
 
 at::Tensor DeviceTransfer::copied(const at::Tensor& tensor) const {
   if (!device_) return tensor;
-  // A copy to the host must be waited for, because the host reads it without looking at a stream.
+  // Waits for a copy to the host, because the host reads it without looking at a stream.
   return tensor.to(*device_, /*non_blocking=*/tensor.is_cpu() && !device_->is_cpu());
 }
 

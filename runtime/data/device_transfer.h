@@ -19,18 +19,19 @@ using CopyEvent = std::shared_ptr<c10::Event>;
 // Moves batches to the device of a process. Without a device, they are not moved.
 //
 // A GPU computes and copies at the same time, if the copy runs in another stream than the
-// computation and reads pinned memory: from other memory the host first copies by itself. So with
-// `non_blocking` copies run in a stream of their own, and with `pin_memory` batches are moved into
-// pinned memory first. On the CPU both options do nothing. (docs/decisions/0019)
+// computation and reads pinned memory. From other memory the host first copies by itself. So with
+// `non_blocking` copies run in a separate stream, and with `pin_memory` batches are moved into
+// pinned memory first. On the CPU both options do nothing (docs/decisions/0019).
 class DeviceTransfer {
  public:
-  // `home` is the device of the process, if batches are not moved to it.
+  // `device` is where batches are moved, if it is set. `home` is the device of the process.
   explicit DeviceTransfer(std::optional<c10::Device> device = std::nullopt, bool pin_memory = false,
                           bool non_blocking = false,
                           std::optional<c10::Device> home = std::nullopt);
 
-  // Makes the device of the process the calling thread's current one. A new thread starts on GPU 0,
-  // so what a dataset makes on "cuda" there would be on GPU 0 in every process. Thread-safe.
+  // Makes the device of the process the calling thread's current one. A new thread starts
+  // on GPU 0, so tensors that a dataset makes on "cuda" would otherwise be on GPU 0 in
+  // every process. Thread-safe.
   void enter_thread() const;
 
   // Moves the tensors of the batch into pinned memory, with `pin_memory`. Thread-safe.
@@ -39,7 +40,7 @@ class DeviceTransfer {
     if (pins_) replace_defined(batch, pinned);
   }
 
-  // Begins to copy the batch to the device, where nothing may use it before finish_copy().
+  // Begins to copy the batch to the device. Nothing may use the copy before finish_copy().
   template <typename Batch>
   CopyEvent begin_copy(Batch& batch) const {
     return run([&] { replace_defined(batch, [&](const at::Tensor& t) { return copied(t); }); });
@@ -53,12 +54,13 @@ class DeviceTransfer {
     replace_defined(batch, [](const at::Tensor& t) { return used(t); });
   }
 
-  // Runs `work` in the stream for copies, if there is one. What it makes on the device must go
-  // through begin_copy() and finish_copy() like a batch. `after_current`: `work` uses what the
-  // current stream has yet to compute, so the stream for copies waits for that first.
+  // Runs `work` in the stream for copies, if there is one. Tensors that `work` makes on the device
+  // must go through begin_copy() and finish_copy() like a batch. If `after_current`, the stream
+  // for copies first waits for the current stream, because `work` uses results that are still
+  // being computed there.
   void run_in_copy_stream(const std::function<void()>& work, bool after_current) const;
 
-  // Copies the batch to the device in the current stream, which may use it immediately.
+  // Copies the batch to the device in the current stream, which may use the copy immediately.
   template <typename Batch>
   void copy_in_current_stream(Batch& batch) const {
     replace_defined(batch, [&](const at::Tensor& t) {
@@ -76,8 +78,8 @@ class DeviceTransfer {
   }
   static at::Tensor pinned(const at::Tensor& tensor);
   at::Tensor copied(const at::Tensor& tensor) const;
-  // Tells the allocator that the current stream uses the tensor, so that the memory is not given
-  // out again before that stream is done with it.
+  // Tells the allocator that the current stream uses the tensor. The allocator then does not reuse
+  // the memory before that stream is done with the tensor.
   static at::Tensor used(const at::Tensor& tensor);
   // Runs `copy` in the stream for copies, if there is one. Returns null if there is none.
   CopyEvent run(const std::function<void()>& copy) const;

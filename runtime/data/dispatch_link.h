@@ -13,12 +13,14 @@
 
 namespace accel::runtime {
 
-// How rank 0 hands out the global batches that it reads for all. Not thread-safe.
+// The connection by which rank 0 hands out the global batches that it reads for all
+// ranks. Not thread-safe.
 //
-// Each step costs one broadcast of a few numbers and one scatter per tensor, so a process receives
-// its own samples only. The types and shapes of the tensors are broadcast only when they change. On
-// a GPU, only the receiving ranks block their host, until rank 0 sends these numbers; the current
-// stream may use a slice immediately. Errors name the call "the next batch of a dispatched loader".
+// Each step costs one broadcast of a few numbers and one scatter per tensor, so a process
+// receives only its own samples. The types and shapes of the tensors are broadcast only when they
+// change. On a GPU, only the receiving ranks block their host, until rank 0 has sent these
+// numbers. The current stream may use a slice immediately. Errors name the call "the next batch
+// of a dispatched loader".
 class DispatchLink {
  public:
   // The tensors of a slice of a global batch, and the samples of the step.
@@ -26,23 +28,24 @@ class DispatchLink {
 
   DispatchLink(std::shared_ptr<Communicator> communicator, const ShardOptions& options);
 
-  // Rank 0 calls one of these for each receive() of the others. All throw CommunicationError.
+  // Rank 0 calls one of these three for each receive() of the other ranks.
+  // All throw CommunicationError.
   //
-  // send() returns rank 0's own slice. `tensors` are on the device and have samples.padded_samples
-  // rows each, which is a multiple of the number of processes. If not, or if their shapes take more
-  // than kMaxLayoutNumbers, it calls send_failure() and throws std::invalid_argument.
+  // send() returns rank 0's own slice. `tensors` are on the device. Each has samples.padded_samples
+  // rows, a multiple of the number of processes. Otherwise, or if the shapes take more than
+  // kMaxLayoutNumbers, send() calls send_failure() and throws std::invalid_argument.
   Slice send(const std::vector<at::Tensor>& tensors, const StepSamples& samples);
   void send_end();
   void send_failure();
 
-  // The other ranks call this. Returns the rank's slice, or std::nullopt at the end, and also if
-  // the last step has no samples for this rank. Throws CommunicationError, also if rank 0 could not
-  // read its batch; CallsDiffer, before it allocates anything, if rank 0's numbers are not a step.
+  // Called by the other ranks. Returns the rank's slice. Returns std::nullopt at the end, and if
+  // the last step has no samples for this rank. Throws CommunicationError, also if rank 0 could
+  // not read its batch. Throws CallsDiffer, before it allocates anything, if rank 0's numbers are
+  // not a step.
   std::optional<Slice> receive();
 
-  // Returns whether the last step had no samples for some process. Such a step is the last one, and
-  // none of the calls above may follow: the processes without samples have ended, and the others
-  // would come to that call only after they have processed the step.
+  // Returns true if the last step had no samples for some process. No call may follow such a step,
+  // because the processes without samples have ended.
   bool ended() const { return ended_; }
 
  private:

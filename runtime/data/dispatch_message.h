@@ -1,9 +1,8 @@
 // The numbers by which rank 0 describes each step of a dispatched loader to the other ranks.
 //
-// The receivers allocate memory by these numbers, so they check them first: rank 0 may be in
-// another call that sends as many numbers of its own. Each number of a step is tagged
-// (tagged_size.h), so that those of another call are recognized, and a layout must not contradict
-// itself.
+// The receivers allocate memory by these numbers, so they check the numbers first. Rank 0 may be in
+// another call that sends equally many numbers. Each number of a step is tagged (tagged_size.h), so
+// that the numbers of another call are recognized. A layout must not contradict itself.
 #pragma once
 
 #include <cstddef>
@@ -15,14 +14,14 @@
 
 namespace accel::runtime {
 
-// The numbers are not such a message. The text says what rank 0 sent, as in "sent no number of
-// padded samples".
+// Thrown if the numbers are not such a message. The text says what rank 0 sent, as in "sent no
+// number of padded samples".
 class BadDispatchMessage : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-// Broadcast at the beginning of each step, as kStepNumbers numbers.
+// The start of each step, which is broadcast as kStepNumbers numbers.
 struct DispatchedStep {
   enum class Kind { kEnd, kBatch, kFailed };
   Kind kind = Kind::kEnd;
@@ -34,12 +33,13 @@ struct DispatchedStep {
 inline constexpr std::size_t kStepNumbers = 5;
 
 std::vector<std::int64_t> numbers_of(const DispatchedStep& step);
-// Throws BadDispatchMessage, also if the padded samples do not divide by the number of processes or
-// the layout is longer than kMaxLayoutNumbers.
+// Reads a step. Throws BadDispatchMessage if the numbers are malformed, or if the layout is
+// longer than kMaxLayoutNumbers. Also throws it if the padded samples do not divide by the
+// number of processes.
 DispatchedStep read_step(const std::vector<std::int64_t>& numbers, std::size_t num_processes);
 
-// One tensor of a batch: the number of its dtype in LibTorch, and the sizes of its dimensions
-// except the first, which is that of the samples.
+// One tensor of a batch: the number of its dtype in LibTorch, and the sizes of its dimensions. The
+// first dimension, which counts the samples, is left out.
 struct TensorLayout {
   std::int64_t dtype = 0;
   std::vector<std::int64_t> row_sizes;

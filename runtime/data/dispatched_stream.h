@@ -15,8 +15,8 @@ namespace accel::runtime {
 
 class DispatchLink;
 
-// This process's slices of the global batches that rank 0 reads, as tensors. Each step is a
-// collective. Not thread-safe.
+// The source of this process's slices of the global batches that rank 0 reads, as tensors. Each
+// step is a collective. Not thread-safe.
 class DispatchedTensors {
  public:
   using Tensors = LoadedBatch<std::vector<at::Tensor>>;
@@ -29,14 +29,15 @@ class DispatchedTensors {
   DispatchedTensors(const DispatchedTensors&) = delete;
   DispatchedTensors& operator=(const DispatchedTensors&) = delete;
 
-  // Returns the slice, or std::nullopt at the end. Throws on rank 0 what reading threw, and then
-  // CommunicationError on the others.
+  // Returns the slice, or std::nullopt at the end. If reading throws on rank 0, rank 0 rethrows the
+  // exception, and the other ranks throw CommunicationError.
   std::optional<Tensors> next();
 
  private:
-  // Rank 0's part of a step.
+  // Performs rank 0's part of a step.
   std::optional<Tensors> scatter(std::optional<Tensors> global);
-  // Runs `work` on rank 0. If it throws, the others are notified, because they wait for the batch.
+  // Runs `work` on rank 0. If `work` throws, notifies the other ranks, because they wait
+  // for the batch.
   void notify_on_failure(const std::function<void()>& work);
 
   const Reader reader_;
@@ -44,14 +45,14 @@ class DispatchedTensors {
   const std::unique_ptr<DispatchLink> link_;
 };
 
-// The same slices as batches.
+// A stream of the same slices as batches.
 template <fixed_tensors Batch>
 class DispatchedStream : public BatchStream<Batch> {
  public:
   // Opens the stream of global batches.
   using Open = std::function<std::unique_ptr<BatchStream<Batch>>()>;
 
-  // Rank 0 calls `open` at the first step; it is empty on the others.
+  // `open` is called on rank 0 at the first step. It is empty on the other ranks.
   DispatchedStream(Open open, const LoaderContext& context, const ShardOptions& options)
       : tensors_(open ? reader(std::move(open)) : nullptr, context, options) {}
 

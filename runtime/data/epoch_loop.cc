@@ -14,7 +14,7 @@ void LoopSteps::advance() {
   progress_->step = *ahead_;
   read();
   progress_->step.end_of_dataloader = !ahead_ && !error_;
-  // Last, because a constructor that throws would not leave the loop again.
+  // Entered last, because a constructor that throws would not leave the loop again.
   loops_->enter(&progress_->step);
 }
 

@@ -1,4 +1,4 @@
-// One loop over a data loader, that is, one epoch or what is left of one.
+// One loop over a data loader: one epoch, or the rest of an epoch.
 #pragma once
 
 #include <cstddef>
@@ -15,11 +15,11 @@
 
 namespace accel::runtime {
 
-// The steps of a loop, whatever its batches are. Not thread-safe.
+// The steps of a loop, without the type of its batches. Not thread-safe.
 //
 // A loop reads one batch ahead, for two reasons. The next batch is copied to the device while the
-// program processes the current one. And the loop knows whether the current batch is the last one,
-// which gather_for_metrics() and gradient accumulation ask. If reading throws, the exception waits
+// program processes the current one. And the loop must know whether the current batch is the last
+// one, for gather_for_metrics() and gradient accumulation. If reading throws, the exception waits
 // until the batches before it are processed, and then ends the epoch.
 class LoopSteps {
  public:
@@ -35,7 +35,8 @@ class LoopSteps {
   void advance();
 
  protected:
-  // Reads the first batch and makes it the current one. Derived constructors end with it.
+  // Reads the first batch and makes it the current one. Constructors of derived classes
+  // call it last.
   void start();
 
  private:
@@ -54,7 +55,7 @@ class LoopSteps {
   const std::shared_ptr<EpochProgress> progress_;
   // The samples of the batch that was read ahead, if there is one.
   std::optional<StepSamples> ahead_;
-  // Why there is none. Null at the end of the epoch.
+  // The reason why no batch was read ahead. Null at the end of the epoch.
   std::exception_ptr error_;
 };
 

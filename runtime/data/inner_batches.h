@@ -12,14 +12,14 @@
 
 namespace accel::runtime {
 
-// A sampler of indices, whatever its type. It outlives this struct.
+// A sampler of indices, without its type. The sampler outlives this struct.
 struct IndexSampler {
   // Begins an epoch.
   std::function<void(std::size_t epoch)> reset;
   // Returns the next batch of at most `count` indices, or std::nullopt at the end. A sampler that
   // makes the batches itself ignores `count`.
   std::function<std::optional<IndexBatch>(std::size_t count)> next;
-  // Indices per batch; std::nullopt if the sampler makes the batches itself.
+  // Indices per batch. std::nullopt if the sampler makes the batches itself.
   std::optional<std::size_t> batch_size;
   // True if a short last batch is dropped. Has no effect without a batch_size.
   bool drop_last = false;
@@ -34,7 +34,7 @@ class InnerBatches {
   // Returns the next batch, or std::nullopt at the end.
   std::optional<IndexBatch> next();
 
-  // Skips the first `samples` indices. Returns the first `keep` batches of them.
+  // Skips the first `samples` indices. Returns the first `keep` batches that were skipped.
   std::vector<IndexBatch> skip(std::size_t samples, std::size_t keep);
 
   // Draws the rest of the epoch now, so that no random number is drawn later.

@@ -16,9 +16,9 @@
 
 namespace accel::runtime {
 
-// Reads a stream from its beginning to its end: this process's batches, or, `dispatched`, the
-// global ones that are divided afterwards. Skipped samples are read and dropped. The calling thread
-// reads, or one thread of its own reads ahead. Not thread-safe.
+// Reads a stream from its beginning to its end. Returns this process's batches, or if `dispatched`,
+// global batches that are divided later. Skipped samples are read and dropped. The calling thread
+// reads, or one separate thread reads ahead. Not thread-safe.
 //
 // A stream is read in rounds, each of which gives every process one batch (see
 // runtime/core/iterable_shard.h). The first round is kept, because a short last round is completed
@@ -77,7 +77,7 @@ class IterableStream : public BatchStream<typename BatchOf<Dataset>::type> {
         dispatched_ ? dispatched_round(options_, rows, first) : round_share(options_, rows, first);
     if (!share) return std::nullopt;
     seen_samples_ += rows;
-    // Over all processes; each of them comes to the same number.
+    // Counted over all processes. Each process computes the same number.
     const std::size_t padded = dispatched_             ? share->size()
                                : options_.even_batches ? round_size(options_)
                                                        : rows;
@@ -88,9 +88,9 @@ class IterableStream : public BatchStream<typename BatchOf<Dataset>::type> {
     return step;
   }
 
-  // Reads up to `count` samples, as many as come at once. Returns std::nullopt at the end. A
-  // StatefulDataset ends with std::nullopt only, because a dataset that filters may return an empty
-  // batch in mid-stream.
+  // Reads up to `count` samples, as many as the dataset returns in one call. Returns std::nullopt
+  // at the end. A StatefulDataset ends with std::nullopt only, because a dataset that filters may
+  // return an empty batch in mid-stream.
   std::optional<Batch> read(std::size_t count) {
     std::optional<Batch> batch;
     if constexpr (Dataset::is_stateful) {
@@ -104,8 +104,8 @@ class IterableStream : public BatchStream<typename BatchOf<Dataset>::type> {
     return batch;
   }
 
-  // Returns the next `count` samples, and fewer only at the end. Keeps what the dataset returns
-  // beyond them.
+  // Returns the next `count` samples, or fewer at the end. Keeps further samples that
+  // the dataset returns.
   std::optional<Batch> take(std::size_t count) {
     std::vector<Batch> pieces;
     std::size_t rows = 0;
@@ -154,16 +154,16 @@ class IterableStream : public BatchStream<typename BatchOf<Dataset>::type> {
 
   const std::shared_ptr<Source> source_;
   const std::shared_ptr<const DeviceTransfer> transfer_;
-  // One sequence of numbers for the whole epoch.
+  // The random numbers of transforms, one sequence for the whole epoch.
   TransformRng random_;
   const ShardOptions options_;
   const bool dispatched_;
   std::size_t seen_samples_;
-  // The first samples of the epoch, at most a round, to repeat from.
+  // The first samples of the epoch, at most a round, which padding repeats.
   std::optional<Batch> first_;
-  // Read but not yet taken.
+  // Samples that were read but not yet taken.
   std::optional<Batch> rest_;
-  // The last member, so that its thread ends before what it uses is destroyed.
+  // The last member, so that its thread ends before the members that it uses are destroyed.
   std::optional<Reader> reader_;
 };
 

@@ -21,10 +21,11 @@ struct LoaderContext {
   std::size_t process_index = 0;
   bool split_batches = false;
   bool even_batches = true;
-  // True if rank 0 reads for all ranks. If unset, it does so for streams whose batches are tensors.
+  // True if rank 0 reads for all ranks. If unset, rank 0 does so for streams whose
+  // batches are tensors.
   std::optional<bool> dispatch_batches = {};
-  // Determines the order of samplers; the same on every rank. If unset, samplers draw from the
-  // process-wide generator.
+  // The seed of the order of samplers, which is the same on every rank. If unset, samplers draw
+  // from the process-wide generator.
   std::optional<std::uint64_t> seed = {};
   std::shared_ptr<const DeviceTransfer> transfer = std::make_shared<DeviceTransfer>();
   // The loops of this process.

@@ -16,10 +16,10 @@
 
 namespace accel::runtime {
 
-// Reads a dataset whose samples have indices: this process's batches, or, `dispatched`, the global
-// ones that are divided afterwards. Skipped samples and those of other processes are not read. The
-// calling thread reads, or worker threads read ahead, each from its own copy of the dataset. Not
-// thread-safe.
+// Reads a dataset whose samples have indices. Returns this process's batches, or if `dispatched`,
+// global batches that are divided later. Skipped samples, and samples of other processes, are not
+// read. The calling thread reads, or worker threads read ahead, each from its own copy of the
+// dataset. Not thread-safe.
 template <typename Dataset, typename Sampler>
 class MapStream : public BatchStream<typename Dataset::BatchType> {
  public:
@@ -32,8 +32,8 @@ class MapStream : public BatchStream<typename Dataset::BatchType> {
         transfer_(context.transfer),
         start_(start),
         process_index_(context.process_index),
-        // Worker threads may draw random numbers themselves, so with them the sampler draws all of
-        // its own before they start.
+        // Worker threads may draw random numbers themselves. With such threads the sampler
+        // therefore draws all of its numbers before they start.
         requests_(index_sampler(*source_), source_->shard_options(context), start, dispatched,
                   /*draw_all=*/source_->options.workers > 0) {
     if (source_->options.workers > 0) start_workers();
@@ -81,7 +81,7 @@ class MapStream : public BatchStream<typename Dataset::BatchType> {
   const EpochStart start_;
   const std::size_t process_index_;
   IndexRequests requests_;
-  // The last member, so that its threads end before what they use is destroyed.
+  // The last member, so that its threads end before the members that they use are destroyed.
   std::optional<Workers> workers_;
 };
 

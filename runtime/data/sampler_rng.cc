@@ -45,7 +45,7 @@ std::vector<std::size_t> draw_random_order(at::Generator generator, std::size_t 
     order.insert(order.end(), values, values + wanted);
   };
   for (std::size_t i = 0; i < count / run; ++i) draw(run);
-  // Also if this draws nothing, because it advances the generator, as Python's sampler does.
+  // Called also if it draws nothing, because it advances the generator, as Python's sampler does.
   draw(count % run);
   return order;
 }

@@ -12,9 +12,9 @@
 namespace accel::runtime {
 
 // The random numbers of a sampler. They are the same on every rank, and independent of what the
-// program draws. LibTorch's samplers draw from the process-wide CPU generator and nothing else, so
-// run() puts this stream's state into that generator while a sampler draws, and then restores it.
-// Not thread-safe; while run() runs, no other thread may draw from that generator.
+// program draws. LibTorch's samplers draw only from the process-wide CPU generator. So run() puts
+// this stream's state into that generator while a sampler draws, and then restores the previous
+// state. Not thread-safe. While run() runs, no other thread may draw from that generator.
 class SamplerRng {
  public:
   // Without a seed, samplers draw from the process-wide generator itself.
@@ -40,7 +40,7 @@ class SamplerRng {
 
    private:
     SamplerRng& rng_;
-    // The state of the process-wide generator, to restore.
+    // The previous state of the process-wide generator.
     at::Tensor others_;
   };
 
@@ -49,8 +49,9 @@ class SamplerRng {
 };
 
 // Returns `count` indices below `size`, as torch.utils.data.RandomSampler draws them from
-// `generator`, which this advances. Without `replacement` they are whole permutations and then the
-// first part of one more; with it, numbers drawn 32 at a time.
+// `generator`, and advances the generator. Without `replacement` the indices are whole
+// permutations, followed by the first part of one more. With it, they are numbers that are drawn 32
+// at a time.
 std::vector<std::size_t> draw_random_order(at::Generator generator, std::size_t size,
                                            std::size_t count, bool replacement);
 

@@ -19,13 +19,13 @@ std::uint64_t scrambled(std::uint64_t x) {
 
 thread_local TransformRng* reading = nullptr;
 
-// The user chooses how many threads read, so none of them starts a team of OpenMP threads.
-// at::set_num_threads() would change the number for other threads too, so this calls OpenMP, which
+// The user chooses how many threads read, so none of these threads starts a team of OpenMP threads.
+// at::set_num_threads() would change the number for other threads too. So this calls OpenMP, which
 // keeps a number for each thread.
 void use_this_thread_alone() {
   thread_local bool done = false;
   if (std::exchange(done, true)) return;
-  // LibTorch sets this thread's number at the first call. Let it do so now, and not later.
+  // Makes LibTorch set this thread's number now, because it does so at the first call.
   at::get_num_threads();
   using SetNumThreads = void(int);
   if (auto* set = reinterpret_cast<SetNumThreads*>(dlsym(RTLD_DEFAULT, "omp_set_num_threads"))) {

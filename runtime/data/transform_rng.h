@@ -12,11 +12,11 @@ struct Generator;
 namespace accel::runtime {
 
 // The random numbers of a dataset's transforms. The seed of the loader, the epoch and the place in
-// the epoch determine them, so that they do not depend on which thread reads. Not thread-safe.
+// the epoch determine them. So they do not depend on the thread that reads. Not thread-safe.
 class TransformRng {
  public:
-  // Without a seed, this is the process-wide generator. `position` is a place in the epoch, counted
-  // in samples; `process` is the rank that reads.
+  // Without a seed, uses the process-wide generator. `position` is a place in the epoch, counted in
+  // samples. `process` is the rank that reads.
   TransformRng(std::optional<std::uint64_t> seed, std::uint64_t epoch, std::uint64_t position = 0,
                std::uint64_t process = 0)
       : seed_(seed), parts_{epoch, position, process} {}
@@ -30,8 +30,8 @@ class TransformRng {
   std::shared_ptr<at::Generator> generator_;
 };
 
-// While it lives, transform_generator() returns the generator of `random` in this thread. In a
-// worker thread it also stops LibTorch's operators from using further threads, from then on.
+// While the scope lives, transform_generator() returns the generator of `random` in this thread. In
+// a worker thread, LibTorch's operators use no further threads from then on.
 class ReadScope {
  public:
   ReadScope(TransformRng& random, bool in_worker);
@@ -39,7 +39,7 @@ class ReadScope {
   ReadScope(const ReadScope&) = delete;
   ReadScope& operator=(const ReadScope&) = delete;
 
-  // Returns the generator for this thread; outside of any scope, the process-wide one.
+  // Returns the generator for this thread. Outside of any scope, returns the process-wide one.
   static at::Generator generator();
 
  private:
