@@ -109,8 +109,9 @@ std::string listed(const std::set<std::string>& names) {
   return text;
 }
 
-// Returns the model without memory, except for its head if the folder has none, as a pretrained
-// model has none. Prints what the folder has beside the model. Throws if the folder lacks a tensor.
+// Returns the model without memory. If the folder has no head, as a pretrained model has
+// none, the head has memory. Prints the tensors that only the folder has. Throws if the
+// folder lacks a tensor.
 Net build(const accel::Accelerator& accelerator, const Flags& flags, const BertConfig& config) {
   Net net = accel::without_memory([&] { return Net(config); });
   if (!flags.weights.empty()) return net;

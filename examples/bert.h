@@ -17,7 +17,7 @@ inline torch::nn::LayerNorm bert_norm(const BertConfig& config) {
       torch::nn::LayerNormOptions({config.hidden_size}).eps(config.layer_norm_eps));
 }
 
-// The sum of what a token, its place and its segment mean.
+// The sum of the vectors of a token, its place and its segment.
 struct BertEmbeddingsImpl : torch::nn::Module {
   explicit BertEmbeddingsImpl(const BertConfig& config)
       : word_embeddings(register_module(
@@ -68,7 +68,7 @@ struct BertSelfAttentionImpl : torch::nn::Module {
 };
 TORCH_MODULE(BertSelfAttention);
 
-// The end of either half of a layer: back to the width of the model, and added to its input.
+// The end of either half of a layer. It returns to the width of the model, and adds the input.
 struct BertOutputImpl : torch::nn::Module {
   BertOutputImpl(const BertConfig& config, std::int64_t inputs)
       : dense(register_module("dense", torch::nn::Linear(inputs, config.hidden_size))),
@@ -110,7 +110,7 @@ struct BertIntermediateImpl : torch::nn::Module {
 };
 TORCH_MODULE(BertIntermediate);
 
-// The unit of sharded training, by its class name.
+// A layer. Sharded training uses its class name to make it a unit.
 struct BertLayerImpl : torch::nn::Module {
   explicit BertLayerImpl(const BertConfig& config)
       : attention(register_module("attention", BertAttention(config))),

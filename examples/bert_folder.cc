@@ -35,8 +35,8 @@ json read_json(const fs::path& file) {
   return parsed(stream, fs::file_size(file), file);
 }
 
-// A safetensors file begins with the size of its header in 8 bytes, little end first, and the
-// header.
+// Reads the header of a safetensors file. Such a file begins with the size of the header in 8
+// bytes, little-endian, and then has the header.
 json read_header(const fs::path& file) {
   std::ifstream stream(file, std::ios::binary);
   if (!stream) fail(file, "cannot be opened");

@@ -32,7 +32,7 @@ BertConfig read_bert_config(const std::string& folder);
 // Writes a copy of `from`/config.json to the folder `to`, for a model that classifies.
 void write_bert_config(const std::string& from, const std::string& to, std::int64_t num_labels);
 
-// Returns the names of all tensors, with the names that Transformers gives them now: old
+// Returns the names of all tensors, with the names that Transformers gives them now. Old
 // checkpoints have LayerNorm.gamma and LayerNorm.beta for LayerNorm.weight and LayerNorm.bias.
 std::set<std::string> names_of_weights(const std::string& folder);
 

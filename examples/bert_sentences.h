@@ -1,4 +1,4 @@
-// Labelled sentences as numbers of tokens: from a file, or made up.
+// Labelled sentences as numbers of tokens, read from a file or made up.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,12 @@ namespace examples {
 
 struct Sentence {
   std::int64_t label = 0;
-  // Equally long. A segment is 0, or 1 in the second half of a pair of sentences.
+  // The two lists are equally long. A segment is 0, or 1 in the second half of a pair of sentences.
   std::vector<std::int64_t> tokens, segments;
 };
 
 // Reads a text with one sentence in each line: a label, counted from 0, and then numbers of tokens
-// as a tokenizer of Transformers gives them, [CLS] and [SEP] included. Tokens after a "|" are of
+// as a tokenizer of Transformers gives them, [CLS] and [SEP] included. Tokens after a "|" are in
 // the second segment. Throws std::runtime_error, which names the line.
 std::vector<Sentence> read_sentences(const std::string& file, const BertConfig& config);
 

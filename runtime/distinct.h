@@ -7,9 +7,9 @@
 namespace accel::runtime {
 
 // Returns `tensors` without repetitions, in their order. torch::nn::Module::parameters() lists a
-// parameter twice that is registered under two names or shared by two models; Python lists it once.
+// parameter twice that is registered under two names or shared by two models. Python lists it once.
 //
-// A template, so that this header includes nothing of LibTorch.
+// This is a template, so that the header includes nothing of LibTorch.
 template <typename Tensor>
 std::vector<Tensor> distinct(const std::vector<Tensor>& tensors) {
   std::vector<Tensor> out;

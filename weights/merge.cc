@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A file that is deleted again unless it is finished.
+// A file that the destructor deletes unless it is finished.
 class NewFile {
  public:
   explicit NewFile(const fs::path& path) : path_(path), partial_(path.string() + ".partial") {

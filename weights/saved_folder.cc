@@ -35,7 +35,8 @@ constexpr std::uint64_t kMaxTensorPickle = 1 << 16;
   fail(file, what + ": " + std::strerror(errno));
 }
 
-// Where the bytes of an archived tensor begin in the file, checked against its metadata.
+// Returns the position in the file at which the bytes of an archived tensor begin. Checks the
+// archive against the metadata.
 std::uint64_t place_of(const DcpSlice& slice, const DcpTensor& tensor, const Box& box,
                        const std::string& file,
                        const std::function<std::string(std::uint64_t, std::uint64_t)>& read) {
@@ -158,7 +159,8 @@ std::string SavedFolder::read_bytes(std::size_t file, std::uint64_t begin,
 
 void SavedFolder::read_into(std::size_t file, std::uint64_t begin, std::uint64_t length,
                             char* to) const {
-  // Not kept open, because a checkpoint of many ranks has more files than a process may open.
+  // Opened for each read, because a checkpoint of many ranks has more files than a
+  // process may open.
   const common::UniqueFd fd(open(saved_.files[file].c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd.valid()) fail_with_reason(saved_.files[file], "cannot be read");
   for (std::uint64_t done = 0; done < length;) {

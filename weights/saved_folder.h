@@ -1,7 +1,6 @@
-// A folder with a sharded checkpoint, written by accel, or by Python's torch.distributed.checkpoint
-// in either of its formats. Used by workers, which read their own parts, and by
-// `accel merge-weights`. Functions throw CheckpointError with the file's name and the system's
-// reason.
+// A folder with a sharded checkpoint of accel, or of Python's torch.distributed.checkpoint in
+// either of its formats. Workers use it to read their own parts, and `accel merge-weights` to merge
+// all parts. Functions throw CheckpointError with the file's name and the system's reason.
 #pragma once
 
 #include <cstdint>
@@ -19,16 +18,16 @@ class SavedFolder {
   // one of Python's DCP; otherwise all files *.safetensors belong to the checkpoint. Throws
   // CheckpointError if there is no checkpoint, or a tensor is incomplete.
   explicit SavedFolder(const std::filesystem::path& folder);
-  // Reads the headers of these files of the folder, safetensors, and of no others.
+  // Reads the headers of these safetensors files of the folder, and of no others.
   SavedFolder(const std::filesystem::path& folder, const std::vector<std::string>& names);
 
   const SavedTensors& saved() const { return saved_; }
-  // Names of what is no tensor, such as a learning rate of an optimizer in Python. They are
-  // skipped.
+  // The names of saved objects that are no tensors, such as a learning rate of an optimizer in
+  // Python. They are skipped.
   const std::vector<std::string>& objects() const { return objects_; }
 
-  // Reads these ranges of a tensor into `to`, which holds the part that they were planned for.
-  // Thread-safe.
+  // Reads these ranges of a tensor into `to`. The memory at `to` holds the part for which the
+  // ranges were planned. Thread-safe.
   void read(const std::vector<ByteRange>& ranges, char* to) const;
 
  private:

@@ -28,8 +28,8 @@ std::size_t round_up(std::size_t size, std::size_t to) { return (size + to - 1) 
 
 void unmap(const std::vector<BlockPool::Block>& blocks) {
   for (const auto& [memory, size] : blocks) {
-    // Refused if the process has no mapping left for what remains on both sides. The addresses are
-    // lost then, but the memory is returned.
+    // munmap() fails if the process has no mapping left for the memory on both sides. The addresses
+    // are then lost, but the memory is returned.
     if (::munmap(memory, size) != 0) ::madvise(memory, size, MADV_DONTNEED);
   }
 }
@@ -61,7 +61,8 @@ class LargeBlocks final : public c10::Allocator {
   c10::DataPtr allocate(std::size_t size) override {
     const bool is_large = size >= kLarge && size <= PTRDIFF_MAX && !uses_none;
     void* const memory = is_large ? take(round_up(size, page())) : nullptr;
-    // Without memory for a mapping, the other allocator finds some or throws LibTorch's error.
+    // If there is no memory for a mapping, the other allocator finds some or
+    // throws LibTorch's error.
     if (memory == nullptr) return small_->allocate(size);
     c10::profiledCPUMemoryReporter().New(memory, size);
     return {memory, memory, &give_back, c10::Device(c10::DeviceType::CPU)};
@@ -78,15 +79,15 @@ class LargeBlocks final : public c10::Allocator {
     const std::lock_guard lock(mutex_);
     void* memory = pool_.take(size);
     const bool is_new = memory == nullptr;
-    // Unmapped first, so that the process does not grow meanwhile.
+    // Unmaps unneeded blocks first, so that the process does not grow in between.
     unmap(pool_.make_room(is_new ? size : 0));
     if (is_new && (memory = map(size)) != nullptr) pool_.add({memory, size});
     return memory;
   }
 
-  // Takes the blocks of both allocators. LibTorch's contract is stricter: allocate() should attach
-  // this function to small tensors too. They keep the one of their own allocator, which works alike
-  // for raw_allocate() and raw_deallocate(), for which LibTorch has the contract.
+  // Frees the blocks of both allocators. LibTorch's contract for raw_allocate() and
+  // raw_deallocate() is stricter: allocate() should attach this function to small tensors too.
+  // Small tensors keep the function of their own allocator, which frees them in the same way.
   static void give_back(void* memory);
 
   c10::Allocator* const small_;

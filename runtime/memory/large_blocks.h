@@ -3,11 +3,10 @@
 
 namespace accel::runtime {
 
-// From the first call on, LibTorch takes the memory of tensors of at least 128 KiB on the CPU from
-// mappings of their own, with huge pages if the system has them. Freed ones are kept for the next
-// tensors of the same size, as block_pool.h describes. Smaller tensors, and those that exist
-// already, are not affected. Has no effect if the program has set an allocator of a higher
-// priority.
+// Makes LibTorch take the memory of large tensors on the CPU, of at least 128 KiB, from separate
+// mappings. The mappings have huge pages if the system has them. Freed mappings are kept for later
+// tensors of the same size, as block_pool.h describes. Smaller tensors, and tensors that already
+// exist, are not affected. Has no effect if the program has set an allocator of a higher priority.
 //
 // Threads may allocate and free tensors meanwhile and later. A child process after fork() may not
 // touch large tensors, because a thread of its parent may have held the lock.
@@ -17,8 +16,8 @@ namespace accel::runtime {
 void use_large_blocks();
 
 // While the scope lives, the memory of tensors that this thread makes comes from the C library, as
-// without use_large_blocks(). For blocks that are never touched: here they would count as used, and
-// as much would be kept later.
+// without use_large_blocks(). It serves blocks that are never touched, because the pool would count
+// them as used, and keep as much memory later.
 class WithoutLargeBlocks {
  public:
   WithoutLargeBlocks();

@@ -38,7 +38,8 @@ extern "C" void accel_unlock_pages(void* memory) {
 extern "C" c10d::Backend* accel_make_nccl_backend(c10d::Store* store, int rank, int size,
                                                   std::int64_t timeout) {
   accel::runtime::quiet_nccl_watchdog();
-  // Otherwise a reduction of gradients waits until the backward pass leaves room on the GPU.
+  // High priority, because otherwise a reduction of gradients waits until the backward pass leaves
+  // room on the GPU.
   auto options = c10d::ProcessGroupNCCL::Options::create(/*is_high_priority_stream=*/true);
   options->timeout = std::chrono::milliseconds(timeout);
   return c10::make_intrusive<c10d::ProcessGroupNCCL>(

@@ -1,5 +1,5 @@
 // The functions of the shared object with the CUDA and NCCL code, by the names under which dlsym()
-// finds them. It is loaded with dlopen(), so that a CPU worker never maps the CUDA libraries.
+// finds them. dlopen() loads the object, so that a CPU worker never maps the CUDA libraries.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ using UseGpu = void (*)(int index);
 // Page-locks memory, so that GPUs can copy into it directly. Returns false if the driver refuses.
 inline constexpr char kLockPagesSymbol[] = "accel_lock_pages";
 using LockPages = bool (*)(void* memory, std::size_t size);
-// Undoes it, before the memory is released.
+// Unlocks the memory. Must be called before the memory is released.
 inline constexpr char kUnlockPagesSymbol[] = "accel_unlock_pages";
 using UnlockPages = void (*)(void* memory);
 

@@ -1,8 +1,8 @@
-// Why LibTorch's NCCL watchdog is kept quiet.
+// The reasons to keep LibTorch's NCCL watchdog quiet.
 //
-// accel has a watchdog of its own (runtime/comm/queued_calls.h): it notices a lost peer or a call
-// that exceeds its limit, finds out which ranks are missing, aborts NCCL, and the program's next
-// call throws an error with their names. The program can then clean up and exit.
+// accel has its own watchdog (runtime/comm/queued_calls.h). It notices a lost peer or a call that
+// exceeds its limit, finds out which ranks are missing, and aborts NCCL. The program's next call
+// then throws an error with their names. The program can clean up and exit.
 //
 // LibTorch's watchdog would spoil this. When NCCL reports an error, it
 //
@@ -11,10 +11,10 @@
 //   3. meanwhile a monitor in every rank finds the announcement, waits for eight minutes, and ends
 //      its process.
 //
-// The destructor of ProcessGroupNCCL joins both threads. So a program that catches accel's error
-// and returns from main() would hang for a minute and die of SIGABRT. Four variables are needed,
-// because each of them stops one of these things, and without the others the rest takes even
-// longer.
+// The destructor of ProcessGroupNCCL joins both threads. So a program that catches accel's
+// error and returns from main() would hang for a minute and die of SIGABRT. Four variables are
+// needed, because each of them stops one of these actions. If one is missing, the remaining
+// actions take even longer.
 #include "runtime/nccl/watchdog_settings.h"
 
 #include <cstdlib>

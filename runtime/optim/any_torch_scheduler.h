@@ -15,8 +15,8 @@ class LRScheduler;
 
 namespace accel::runtime {
 
-// The part of a prepared LibTorch scheduler that does not depend on its class: it steps the
-// scheduler as the optimizers step. Not thread-safe.
+// The part of a prepared LibTorch scheduler that does not depend on its class. Steps the scheduler
+// when the optimizers step. Not thread-safe.
 class AnyTorchScheduler : public CheckpointedScheduler {
  public:
   AnyTorchScheduler(std::shared_ptr<torch::optim::LRScheduler> scheduler,

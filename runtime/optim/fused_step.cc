@@ -103,7 +103,7 @@ Lists& lists_for(ListsByKey& all, const at::Tensor& parameter, bool is_first = f
 }
 
 // The numbers of steps, as tensors on the devices, where the kernels read them. Nearly always all
-// parameters have made equally many, so there is one tensor for each device.
+// parameters have made equally many steps, so there is one tensor for each device.
 class StepTensors {
  public:
   const at::Tensor& get(std::int64_t step, const c10::Device& device) {

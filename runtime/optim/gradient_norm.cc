@@ -22,8 +22,9 @@ namespace {
 using Tensors = std::vector<at::Tensor>;
 using Key = std::tuple<at::ScalarType, c10::DeviceType, c10::DeviceIndex>;
 
-// Returns the dense values of each gradient, by dtype and device, in which the operators of lists
-// of tensors are fast. The values of a sparse gradient are those of distinct rows.
+// Returns the dense values of each gradient, grouped by dtype and device, because operators
+// of lists of tensors are fast within such a group. The values of a sparse gradient are those
+// of distinct rows.
 std::map<Key, Tensors> gradients_of(const Tensors& parameters) {
   std::map<Key, Tensors> all;
   for (const at::Tensor& parameter : parameters) {
@@ -59,8 +60,8 @@ at::Tensor norm_of(const Tensors& parameters, double norm_type, const c10::Devic
   return at::linalg_vector_norm(at::stack(norms), norm_type);
 }
 
-// Combines the norm of whole gradients with the norms of the ranks' pieces, of which `mine` is this
-// rank's.
+// Combines the norm of whole gradients with the norms of the ranks' pieces. `mine` is the norm of
+// this rank's pieces.
 at::Tensor with_pieces(const at::Tensor& whole, const at::Tensor& mine, double norm_type,
                        const GradientPieces& pieces) {
   const bool is_maximum = std::isinf(norm_type);

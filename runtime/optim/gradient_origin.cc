@@ -82,7 +82,7 @@ OptimizerGradients::~OptimizerGradients() {
   }
 }
 
-// Called again and again, because a program may add, freeze and unfreeze parameters, and because
+// Called before each pass, because a program may add, freeze and unfreeze parameters, and because
 // torch::load() and casts give parameters other nodes.
 void OptimizerGradients::follow_parameters() {
   const auto optimizer = optimizer_.lock();
@@ -131,8 +131,8 @@ void OptimizerGradients::find_models() {
   });
 }
 
-// A gradient of loss.backward() does no harm once it is zero, no matter what zeroed it. To look at
-// its values waits for the device. So gradients of a harmless origin are only checked for being
+// A gradient of loss.backward() is harmless once it is zero, no matter what zeroed it. A look at
+// its values waits for the device. So for a harmless origin, this only checks that the gradient is
 // defined, which does not wait.
 void OptimizerGradients::forget_zeroed() {
   const auto optimizer = optimizer_.lock();
@@ -214,7 +214,8 @@ std::shared_ptr<void> OptimizerGradients::begin_step() const {
 
 void OptimizerGradients::expect_ready(bool forced) {
   if (!world_.is_alone && (!has_stepped_ || has_loose_gradients())) {
-    // By its first step, the program has prepared all its models.
+    // The models are looked up now, because by its first step a program has prepared
+    // all its models.
     find_models();
     look_for_loose_parameters();
   }

@@ -1,11 +1,11 @@
 // Tracks where the gradients of prepared optimizers came from.
 //
 // A program that calls loss.backward() instead of accelerator.backward(loss) trains one model per
-// process, without an error: nothing reduces the gradients. In fp16 it also mixes gradients with
-// and without the loss scale. So each parameter of a prepared optimizer has a hook in LibTorch's
-// autograd graph, behind the node that accumulates its gradient. The hook marks the gradient with
-// the origin that counts at that moment: the scope of a pass of Accelerator::backward() sets it,
-// and outside of any pass it is kPlain. Optimizer::step() then throws for an origin that it must
+// process, without an error, because nothing reduces the gradients. In fp16 it also mixes gradients
+// with and without the loss scale. So each parameter of a prepared optimizer has a hook in
+// LibTorch's autograd graph, behind the node that accumulates its gradient. The hook marks the
+// gradient with the current origin. The scope of a pass of Accelerator::backward() sets that
+// origin, and outside of any pass it is kPlain. Optimizer::step() throws for an origin that it must
 // not step on. No collective is needed, and the hook costs one atomic load and store.
 #pragma once
 
@@ -26,26 +26,26 @@ class Optimizer;
 
 namespace accel::runtime {
 
-// Ordered from harmless to harmful. A parameter keeps the most harmful origin of all gradients that
-// were added up in it.
+// The origin of a gradient, ordered from harmless to harmful. A parameter keeps the most harmful
+// origin of all gradients that were added up in it.
 enum class GradientOrigin : std::uint8_t {
   // There is no gradient, or it is the mean over all processes.
   kReduced,
-  // Accelerator::backward() has left this process's own gradient, as accumulate() or no_sync()
-  // says.
+  // The gradient of this process alone, which Accelerator::backward() has left because of
+  // accumulate() or no_sync().
   kOwn,
-  // It came in a pass of Accelerator::backward() that has not ended.
+  // The gradient arrived in a pass of Accelerator::backward() that has not ended.
   kRunning,
-  // It came in a pass that has thrown.
+  // The gradient arrived in a pass that has thrown.
   kFailed,
-  // It came from loss.backward().
+  // The gradient arrived in loss.backward().
   kPlain,
 };
 
 class OptimizerGradients;
 
 // The state that all optimizers of a process share. Gradients arrive in the threads of LibTorch's
-// autograd engine; everything else happens in one thread.
+// autograd engine. Everything else happens in one thread.
 struct GradientRegistry {
   // The origin of gradients that arrive now.
   std::atomic<GradientOrigin> arriving = GradientOrigin::kPlain;
@@ -56,10 +56,10 @@ struct GradientRegistry {
 class OptimizerGradients {
  public:
   struct World {
-    // There is one process.
+    // True if there is only one process.
     bool is_alone = true;
     bool is_main = true;
-    // mixed_precision is fp16.
+    // True if mixed_precision is fp16.
     bool scales_losses = false;
     // Returns the models whose gradients are reduced. Not called if is_alone.
     std::function<std::vector<std::shared_ptr<ParallelStrategy>>()> models = {};
@@ -77,21 +77,23 @@ class OptimizerGradients {
   // Called after the optimizer has zeroed its gradients.
   void zeroed();
 
-  // Returns whether all gradients are the same on every process.
+  // Returns true if all gradients are the same on every process.
   bool are_reduced() const;
 
-  // Returns whether a model that is reduced is sharded.
+  // Returns true if one of the models whose gradients are reduced is sharded.
   bool are_shards() const;
-  // Calls ParallelStrategy::begin_step() of these models, and returns what keeps it in effect.
+  // Calls ParallelStrategy::begin_step() of these models. The effect lasts as long as
+  // the result lives.
   std::shared_ptr<void> begin_step() const;
 
-  // Called before a step. Throws std::logic_error, which says what to do instead, if the step would
-  // use gradients of loss.backward() or of a pass that has failed; or if set_sync_gradients() asks
-  // for the step (`forced`) and accumulate() has left gradients on this process.
+  // Called before a step. Throws std::logic_error, which says what to do instead, if the
+  // step would use gradients of loss.backward() or of a pass that has failed. Also throws it
+  // if set_sync_gradients() requests the step (`forced`) and accumulate() has left gradients
+  // on this process.
   //
-  // The first call logs to standard error which parameters are in no model that is reduced. In fp16
-  // it throws if only some of the optimizer's parameters are in none, because an overflow there
-  // would skip the step of one process alone.
+  // The first call logs to standard error which parameters are in no model that is reduced. With
+  // sharding it throws std::logic_error for them. In fp16 it throws if only some of the optimizer's
+  // parameters are in no model. An overflow there would skip the step of one process alone.
   void expect_ready(bool forced);
 
  private:
@@ -105,7 +107,7 @@ class OptimizerGradients {
 
     // Called when a gradient arrives.
     void mark();
-    // Returns whether no model has the parameter.
+    // Returns true if no model has the parameter.
     bool is_loose() const;
     bool keeps_gradients_local() const;
   };
@@ -132,8 +134,8 @@ class OptimizerGradients {
   bool has_stepped_ = false;
 };
 
-// A pass of Accelerator::backward(). While it lives, gradients that arrive are not taken for those
-// of loss.backward().
+// A pass of Accelerator::backward(). While the scope lives, gradients that arrive do not count as
+// gradients of loss.backward().
 class BackwardPassScope {
  public:
   // `arriving` is kRunning, or kReduced for a pass that leaves this process's gradients unchanged.

@@ -4,15 +4,16 @@
 
 namespace accel::runtime {
 
-// The members of torch::optim::Optimizer that `->` of a prepared optimizer reaches: all but those
-// that the prepared optimizer replaces. Members of a derived class are reached through
-// `*optimizer`.
+// The members of torch::optim::Optimizer that `->` of a prepared optimizer reaches. Members
+// that the prepared optimizer replaces are left out. `*optimizer` gives access to members of
+// a derived class.
 template <typename Optim>
 class OptimizerAccess {
  public:
   explicit OptimizerAccess(Optim* optimizer) : optimizer_(optimizer) {}
 
-  // These would bypass gradient accumulation, the loss scale and the check of the gradients.
+  // Deleted, because they would bypass gradient accumulation, the loss scale and the check
+  // of the gradients.
   template <typename... Args>
   void step(Args&&...) const = delete;  // Write optimizer.step() instead of optimizer->step().
   template <typename... Args>

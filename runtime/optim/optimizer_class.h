@@ -8,7 +8,7 @@ class Optimizer;
 
 namespace accel::runtime {
 
-// Returns the class that the optimizer's state and archive are of: for the classes of accel/optim.h
+// Returns the class of the optimizer's state and archive. For the classes of accel/optim.h it is
 // LibTorch's class of the same name, otherwise the optimizer's own class.
 const std::type_info& class_of_state(const torch::optim::Optimizer& optimizer);
 

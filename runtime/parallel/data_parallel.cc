@@ -1,41 +1,41 @@
 // Data parallel training of one model: every rank has a copy, and all copies make the same steps.
 //
-// LibTorch's c10d::Reducer does the main work: it hooks the nodes that add up gradients,
-// and all-reduces them in buckets while the backward pass runs. It is made for a fixed set
+// LibTorch's c10d::Reducer does the main work. It hooks the nodes that add up gradients, and
+// all-reduces gradients in buckets while the backward pass runs. It is made for a fixed set
 // of parameters, because the module of Python's DistributedDataParallel must not change. A
 // C++ program has no wrapper that could forbid changes. It holds the module itself, and may
-// freeze layers, load weights, call to() or add parts at any time. So DataParallel
-// follows the module (docs/decisions/0025):
+// freeze layers, load weights, call to() or add parts at any time. So DataParallel follows
+// the module (docs/decisions/0025):
 //
-// - Each backward pass begins with follow_changes(). ModelTensors compares the module with what it
-//   was (0.2 us per parameter), and if the set of trained parameters differs, the reducer is
-//   rebuilt. Nothing is communicated for that.
-// - What one rank notices, the others should notice as well, because a program changes its model on
-//   all ranks alike. compare_for_ remembers the reason, and agree_on_changes() then compares a
-//   description of the models, at the cost of one all-gather, before anything is reduced. If
-//   only one rank has changed its model, it is in that all-gather while the others are in the first
-//   bucket. The communicator sees that the calls differ, and its error names the reason.
-// - In the common case, in which nothing has changed, none of this communicates.
+// - Each backward pass begins with follow_changes(). ModelTensors compares the module with its last
+//   state (0.2 us per parameter). If the set of trained parameters differs, the reducer is rebuilt.
+//   Nothing is communicated for that.
+// - A program changes its model on all ranks alike, so all ranks should notice the same change.
+//   compare_for_ remembers the reason. agree_on_changes() then compares a description of the models
+//   before anything is reduced, at the cost of one all-gather. If only one rank has changed its
+//   model, that rank is in this all-gather while the others are in their first bucket. The
+//   communicator sees that the calls differ, and its error names the reason.
+// - In the common case, in which nothing has changed, nothing is communicated.
 //
-// Why not compare in each pass? An all-gather before each backward pass would cost a round trip in
-// which no gradient is computed. Why not only in prepare()? Ranks that freeze different layers
-// would then reduce different buckets: with equal sizes this would be silently wrong.
+// A comparison in each pass would cost a round trip in which no gradient is computed. A comparison
+// in prepare() only would not be enough. Ranks that freeze different layers later would reduce
+// different buckets, which would be silently wrong if their sizes are equal.
 //
 // Four more cases go beyond DistributedDataParallel:
 //
-// - Two prepared models may have a parameter in common. Both reducers hook it; LossGraph decides
-//   which model a pass is of. A gradient can be a view of one bucket only, so such models copy
-//   them.
-// - A loss may depend on nothing of a model that was called, as with experts without a sample.
+// - Two prepared models may have a parameter in common. Both reducers hook it. LossGraph decides
+//   which model a pass belongs to. A gradient can be a view of one bucket only, so such models copy
+//   their gradients.
+// - A loss may not depend on a model that was called, as with experts that get no sample.
 //   zero_loss() gives a zero that depends on the model, so that this rank takes part in the pass.
-// - A rank without batches makes the passes of the others: shadow_backward() runs the same hooks
-//   with gradients of zero, so that whatever the reducer does in a pass is done here too.
-// - A pass may fail, by running out of memory for instance. cancel_backward() brings the reducer
-//   back. If a part of the gradients has left this rank, the next pass first compares the models,
-//   with the reason kFailed.
+// - A rank without batches takes part in the passes of the others. shadow_backward() runs the same
+//   hooks with gradients of zero, so the reducer makes the same calls as in a pass.
+// - A pass may fail, for example because memory runs out. cancel_backward() then resets the
+//   reducer. If this rank has sent a part of the gradients, the next pass first compares the
+//   models, with the reason kFailed.
 //
-// Buffers follow rank 0's after each pass, and not before each forward pass as in Python, because
-// only backward() is collective: a rank may call the model as often as it likes.
+// Buffers are copied from rank 0 after each pass, and not before each forward pass as in Python,
+// because only backward() is collective. A rank may call the model any number of times.
 #include "runtime/parallel/data_parallel.h"
 
 #include <algorithm>
@@ -201,8 +201,8 @@ class DataParallel final : public ParallelStrategy, public Joinable {
   }
 
  private:
-  // Returns a tensor of no elements of the parameter, whose gradient is therefore zero. If the
-  // gradient must be sparse, it is an embedding lookup of no index.
+  // Returns a view of the parameter without elements, so that its gradient is zero. If the gradient
+  // must be sparse, it is an embedding lookup of no index.
   static at::Tensor no_elements_of(const TrainedParameter& parameter) {
     const at::Tensor& tensor = parameter.tensor;
     if (!parameter.sparse) return tensor.reshape({-1}).narrow(0, 0, 0);
@@ -211,9 +211,9 @@ class DataParallel final : public ParallelStrategy, public Joinable {
                          /*sparse=*/true);
   }
 
-  // The reducers of both models read the same gradient, and each leaves the mean, which is correct.
-  // It would be wrong in two cases. A sparse gradient is divided in place, so the second reducer
-  // would divide it again. A static graph would count the passes of the other model.
+  // The reducers of both models read the same gradient, and each leaves the mean, which is correct
+  // except in two cases. A sparse gradient is divided in place, so the second reducer would divide
+  // it again. A static graph would count the passes of the other model.
   void check_may_share() const {
     bool sparse = false;
     for (const TrainedParameter& one : tensors_.trained()) sparse = sparse || one.sparse;
@@ -225,8 +225,8 @@ class DataParallel final : public ParallelStrategy, public Joinable {
         ": prepare one module that has both as its parts");
   }
 
-  // Makes a reducer for the parameters that currently require a gradient, or none if
-  // there are none.
+  // Makes a reducer for the parameters that currently require a gradient. Makes none if there are
+  // no such parameters.
   void make_reducer() {
     reducer_ = nullptr;  // Removes its hooks before another one adds hooks.
     if (tensors_.trained().empty()) return;

@@ -14,9 +14,9 @@ class GradientReducer::Reducer : public c10d::Reducer {
  public:
   using c10d::Reducer::Reducer;
 
-  // Resets the flags of a pass. reset_state() of the base class is not used, because it also
-  // forgets the order of the buckets, which this rank alone would then learn again, and because it
-  // needs a map of used parameters, which may not exist (docs/decisions/0025).
+  // Resets the flags of a pass. Does not use reset_state() of the base class, for two reasons. It
+  // also forgets the order of the buckets, which this rank alone would then learn again. It needs a
+  // map of used parameters, which may not exist (docs/decisions/0025).
   bool cancel_pass() {
     const bool sent = expect_autograd_hooks_ && next_bucket_ > 0;
     // Waits for the buckets that were sent, because their memory is in use until
@@ -118,8 +118,8 @@ std::vector<std::size_t> GradientReducer::bucket_bytes() const {
   return bytes;
 }
 
-// The reducer's gradients are views of the buckets, and LibTorch's zero_grad() cannot detach a
-// view in place. So each is replaced by a detached tensor that shares the bucket's memory,
+// The reducer's gradients are views of the buckets, and LibTorch's zero_grad() cannot detach a view
+// in place. So each gradient is replaced by a detached tensor that shares the bucket's memory,
 // without a copy.
 void GradientReducer::release_views() {
   for (const TrainedParameter& parameter : parameters_) {

@@ -12,9 +12,9 @@
 
 namespace accel::runtime {
 
-// Averages the gradients of a fixed set of parameters over the ranks, in buckets and while a
-// backward pass runs. Unlike LibTorch's Reducer, it survives a pass that fails, and gradients are
-// not views of buckets between passes. Not thread-safe.
+// The gradients of a fixed set of parameters. They are averaged over the ranks in buckets, while a
+// backward pass runs. Unlike LibTorch's Reducer, this object survives a pass that fails, and its
+// gradients are not views of buckets between passes. Not thread-safe.
 class GradientReducer {
  public:
   // `parameters` must not be empty. Existing gradients are added to those of the next pass.
@@ -25,8 +25,8 @@ class GradientReducer {
   GradientReducer& operator=(const GradientReducer&) = delete;
 
   // Begins a backward pass, in which gradients are reduced as they become ready. `outputs` are
-  // the tensors at which the pass begins; only find_unused_parameters needs them. Collective
-  // in the second pass: two broadcasts, after which buckets are in the order in which
+  // the tensors at which the pass begins, which only find_unused_parameters needs. Collective
+  // in the second pass: two broadcasts. From then on, buckets are in the order in which
   // gradients became ready.
   void begin_pass(const std::vector<at::Tensor>& outputs);
 
@@ -35,12 +35,12 @@ class GradientReducer {
   [[nodiscard]] bool end_pass();
 
   // Ends a pass that failed, so that it does not affect the next pass. Gradients then have no
-  // defined values. Returns true if this rank has sent a part of its gradients; the other ranks
+  // defined values. Returns true if this rank has sent a part of its gradients. The other ranks
   // must then abandon the pass as well.
   bool cancel_pass();
 
-  // Returns true if the next pass is the first one over a static_graph, which the
-  // reducer learns from.
+  // Returns true if the next pass is the first one over a static_graph, which the reducer learns
+  // in that pass.
   bool learns_graph() const { return learns_graph_; }
 
   // Returns the sizes of the buckets, in the order in which they are reduced, for tests.

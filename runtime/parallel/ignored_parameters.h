@@ -10,8 +10,8 @@
 
 namespace accel::runtime {
 
-// Makes the gradients of these parameters the mean over all ranks, in the passes in which a
-// ShardedModel reduces its units. Not thread-safe.
+// The ignored parameters of one model, and their gradients. When a ShardedModel reduces its units,
+// these gradients become the mean over all ranks, too. Not thread-safe.
 class IgnoredParameters {
  public:
   IgnoredParameters() = default;
@@ -24,22 +24,22 @@ class IgnoredParameters {
   void take_means();
   void give_means();
 
-  // Adds the gradients that have arrived in a pass to those of this rank that are not reduced.
+  // Adds the gradients that have arrived in a pass to this rank's unreduced gradients.
   void keep_gradients();
   // Returns, by parameter, true if this rank has a gradient that is not reduced.
   std::vector<bool> has_gradients() const;
-  // Adds the mean of these gradients over all ranks to the means, for each parameter for which
-  // has[i] is true, which is the same on all ranks. A rank without a gradient counts as zero.
-  // Collective: one all-reduce for each.
+  // Adds the mean of the unreduced gradients over all ranks to the means, for each parameter i for
+  // which has[i] is true. `has` must be the same on all ranks. A rank without a gradient counts as
+  // zero. Collective: one all-reduce for each of these parameters.
   void reduce(const std::vector<bool>& has, Communicator& world);
-  // Drops the gradient of parameter i that is not reduced, or all gradients.
+  // Drop the unreduced gradient of parameter i, or all gradients.
   void drop_gradient(std::size_t i) { gradients_[i].own = at::Tensor(); }
   void drop_gradients();
 
  private:
   struct Gradient {
-    at::Tensor own;   // Not reduced; undefined if there is none.
-    at::Tensor mean;  // Inside of a pass; undefined if there is none.
+    at::Tensor own;   // The unreduced gradient; undefined if there is none.
+    at::Tensor mean;  // The mean, inside of a pass; undefined if there is none.
   };
 
   std::vector<UnitParameter> parameters_;

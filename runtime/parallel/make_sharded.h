@@ -14,8 +14,8 @@ namespace accel::runtime {
 
 // Returns a strategy in which each rank holds a part of the model. `local_size` is the number of
 // ranks on this host. `recorded` has those tensors of the model that deferred_init() has made.
-// Collective. Throws std::invalid_argument if the ranks cannot be divided into groups as the
-// options say.
+// Collective with the hybrid strategies. Throws std::invalid_argument if their groups do not
+// divide the ranks.
 std::shared_ptr<ParallelStrategy> make_sharded(std::shared_ptr<torch::nn::Module> module,
                                                const std::shared_ptr<Communicator>& world,
                                                const ShardingOptions& options, int local_size,

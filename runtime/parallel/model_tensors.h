@@ -32,8 +32,8 @@ enum class ModelChange {
 // Returns all nodes of the graph behind `loss`.
 std::unordered_set<const void*> nodes_behind(const at::Tensor& loss);
 
-// The parameters and buffers of a module. A program may change them at any time without a
-// notification by LibTorch, so follow() compares. Not thread-safe.
+// The parameters and buffers of a module. A program may change them at any time, and LibTorch does
+// not report this, so follow() compares them. Not thread-safe.
 class ModelTensors {
  public:
   explicit ModelTensors(std::shared_ptr<torch::nn::Module> module);
@@ -54,7 +54,7 @@ class ModelTensors {
   std::vector<std::string> not_reached_from(const at::Tensor& loss) const;
 
   // Returns a line for each parameter and buffer by name, including names of the same tensor. If
-  // the lines of two processes are equal, they can reduce the gradients of this model together; if
+  // the lines of two processes are equal, they can reduce the gradients of this model together. If
   // the lines are equal with checksums, the values of the parameters are very likely equal as well.
   std::vector<std::string> describe(bool with_checksums) const;
 

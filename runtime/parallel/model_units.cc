@@ -13,7 +13,7 @@
 namespace accel::runtime {
 namespace {
 
-// Numbers the tensors that have several names, as ModuleTree needs it.
+// The numbers of tensors that have several names, as ModuleTree needs them.
 using SharedIds = std::unordered_map<const void*, std::uint64_t>;
 
 SharedIds shared_ids(const torch::nn::Module& model) {
@@ -57,7 +57,7 @@ bool is_inside(const std::string& name, const std::string& module) {
          (name.starts_with(module) && name.size() > module.size() && name[module.size()] == '.');
 }
 
-// Returns the last unit, and so the innermost one, around the first module of another unit.
+// Returns the innermost unit around the first module of `unit`, which is the last one in the list.
 int parent_of(const WrapUnit& unit, const std::vector<WrapUnit>& outer, std::size_t count) {
   int parent = static_cast<int>(count) - 1;
   while (parent > 0 && !is_inside(unit.name(), outer[static_cast<std::size_t>(parent)].name())) {

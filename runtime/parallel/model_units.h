@@ -12,8 +12,8 @@
 namespace accel::runtime {
 
 struct ModelUnit {
-  // The name of the unit's module in the model, such as "layers.3"; that of the root is the name of
-  // its class.
+  // The name of the unit's module in the model, such as "layers.3". The root has the name
+  // of its class.
   std::string name;
   int parent = -1;  // The index of the unit around this one; -1 for the root.
   bool reshard_after_forward = true;

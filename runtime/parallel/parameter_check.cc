@@ -158,8 +158,8 @@ std::vector<ParameterDigest> ParameterCheck::digests() const {
 }
 
 // If the ranks agree, one all-gather of a combined digest shows it. Otherwise each rank looks for
-// its first parameter that differs from rank 0's. The first of these places is the one that all
-// ranks describe, so that all throw the same error.
+// its first parameter that differs from rank 0's. All ranks describe the parameter at the lowest of
+// these places, so that all throw the same error.
 void ParameterCheck::compare(Communicator& communicator) const {
   const OperationScope operation(&communicator, "the comparison of parameters");
   const std::vector<ParameterDigest> parameters = digests();

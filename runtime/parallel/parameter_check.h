@@ -20,11 +20,12 @@ class Communicator;
 // tensor on that device.
 at::Tensor digest_on_device(const at::Tensor& tensor);
 
-// Compares the parameters of prepared models, and the parameters that only prepared optimizers
-// have. Skips a model in no_sync() or LocalSgd, because its ranks may train apart on purpose.
+// A comparison of the parameters of prepared models, and of parameters that only prepared
+// optimizers have. Skips a model in no_sync() or LocalSgd, because its ranks may train apart on
+// purpose, and a sharded model, because its ranks hold different parts.
 //
 // compare() is collective: one all-gather of a number. If the ranks differ, it makes a few more
-// collective calls and throws ParametersDiffer on all of them. It reads each parameter once, and
+// collective calls and throws ParametersDiffer on all ranks. It reads each parameter once, and
 // blocks until a GPU has the result. Not thread-safe.
 class ParameterCheck {
  public:
@@ -39,11 +40,11 @@ class ParameterCheck {
   // Forgets all models and optimizers.
   void clear();
 
-  // begin_pass() and begin_save() call compare() if it is due. Call begin_pass() before each
-  // backward pass that reduces gradients, and begin_save() in each save.
+  // begin_pass() and begin_save() call compare() if a comparison is due. Call begin_pass() before
+  // each backward pass that reduces gradients, and begin_save() in each save.
   void begin_pass(Communicator& communicator);
-  // Counts a pass that has succeeded. Failed passes do not count, because a pass that fails on this
-  // rank alone and is repeated is one pass for the others.
+  // Counts a pass that has succeeded. Failed passes do not count. If a pass fails on this rank
+  // alone and is repeated, it is one pass for the other ranks.
   void end_pass() { ++passes_; }
   void begin_save(Communicator& communicator) const;
 

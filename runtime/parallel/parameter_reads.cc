@@ -1,10 +1,10 @@
 // How operators are intercepted in modules that have no hooks (docs/decisions/0063).
 //
 // LibTorch's dispatcher chooses the kernel of an operator by the keys of its arguments. Here a
-// kernel for all operators is registered under a key that LibTorch itself never uses. A tensor with
-// this key therefore comes here first, before autograd and autocast; other tensors never do, so
-// they cost nothing. The kernel reports the read, excludes the key on this thread and calls the
-// operator again, which then takes its usual way.
+// kernel for all operators is registered under a key that LibTorch itself never uses. An operator
+// on a tensor with this key calls this kernel first, before autograd and autocast. Other tensors do
+// not have the key, so they cost nothing. The kernel reports the read, excludes the key on this
+// thread and calls the operator again, which then takes its usual way.
 //
 // Keys belong to tensors and memory belongs to storages. A view of a parameter, such as the
 // transposed weight that a linear layer saves for its backward pass, inherits the key and shares
@@ -24,7 +24,7 @@
 namespace accel::runtime {
 namespace {
 
-// Plain pointers and a lock, nothing that communicates. Never destroyed, because operators may run
+// The listeners by their storages. Never destroyed, because operators may run
 // during static destruction.
 struct Registry {
   std::mutex mutex;
@@ -59,8 +59,8 @@ void for_each_tensor(const c10::IValue& value, const Body& body) {
   }
 }
 
-// Operators that do not use the elements of their argument, although their schema says that they
-// write to it, or nothing about it.
+// Returns true for operators that do not use the elements of their argument, although their schema
+// does not say so.
 bool uses_no_elements(const c10::OperatorHandle& op) {
   static constexpr std::array<std::string_view, 8> kNames = {
       "aten::requires_grad_", "aten::set_data",    "aten::_has_compatible_shallow_copy_type",

@@ -1,5 +1,5 @@
-// Calls a listener before any operator reads the memory of certain tensors. The sharded strategy
-// gathers the parameters of a unit there, in modules that are not changed for it.
+// Calls a listener before an operator reads the memory of certain tensors. The sharded strategy
+// then gathers the parameters of a unit, without a change to the modules.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -17,21 +17,21 @@ class ReadListener {
  public:
   virtual ~ReadListener() = default;
 
-  // An operator, on any thread, is about to read tensors whose memory belongs to this listener.
-  // After the call the memory must be there.
+  // Called when an operator, on any thread, is about to read tensors whose memory belongs to this
+  // listener. After the call the memory must exist.
   virtual void before_read() = 0;
-  // The same for an operator that reads tensors of several listeners. Called for each of them after
-  // before_read() of all.
+  // Called for an operator that reads tensors of several listeners. First before_read() is called
+  // for all of these listeners, and then this for all of them.
   virtual void before_joint_read() = 0;
-  // The operator would write. Called instead of the other two. Must throw.
+  // Called instead of the other two if the operator would write. Must throw.
   [[noreturn]] virtual void refuse_write(const std::string& op) = 0;
 };
 
 // Sets the listener for the memory of `tensor`, or removes it if null. Thread-safe.
 void listen_to_reads(const at::Tensor& tensor, ReadListener* listener);
 
-// Returns a tensor of the same memory whose reads are reported. Views of it, tensors that autograd
-// saves, and tensors that get its data by set_data() are reported as well.
+// Returns a tensor of the same memory whose reads are reported. Reads of its views, of tensors that
+// autograd saves, and of tensors that get its data by set_data() are reported as well.
 at::Tensor with_reported_reads(const at::Tensor& tensor);
 
 // While the scope lives, operators of this thread are not reported.

@@ -1,5 +1,5 @@
-// Where the parts of a sharded model are: on the device that computes, or on the host
-// (docs/decisions/0087).
+// The place of the parts of a sharded model: the device that computes, or
+// the host (docs/decisions/0087).
 #pragma once
 
 #include <c10/core/Device.h>
@@ -12,24 +12,25 @@
 
 namespace accel::runtime {
 
-// Makes parts, and copies between them and the device. Parts on the host are in pinned memory, and
-// copies of them are queued on the device's current stream, so the host must wait before it reads
-// or writes (docs/decisions/0087). If the parts are on the device, all of this has no cost. Not
-// thread-safe.
+// The memory of parts, and the copies between parts and the device. Parts on the host are in pinned
+// memory, and copies of them are queued on the device's current stream. So the host must wait
+// before it reads or writes a part (docs/decisions/0087). If the parts are on the device, nothing
+// is copied. Not thread-safe.
 class PartMemory {
  public:
-  // If `is_on_host`, parts are in the host's memory, where they also are if the device is the CPU.
+  // If `is_on_host`, parts are in the host's memory. If the device is the CPU, they are there
+  // in any case.
   PartMemory(c10::Device device, bool is_on_host)
       : device_(device), is_apart_(is_on_host && !device.is_cpu()) {}
 
   // Returns a part of zeros.
   at::Tensor zeros(std::int64_t elements, at::ScalarType dtype) const;
 
-  // Returns the part on the device. It is the part itself if that is where parts are. The host must
-  // not write to the part before wait().
+  // Returns the part on the device. If parts are on the device, returns `part` itself. The host
+  // must not write to the part before wait().
   at::Tensor on_device(const at::Tensor& part);
-  // Returns a new part with the numbers of a tensor of the device. It is that tensor itself if that
-  // is where parts are. The host must not read it before wait().
+  // Returns a new part with the values of a tensor of the device. If parts are on the device,
+  // returns that tensor itself. The host must not read the part before wait().
   at::Tensor part_of(const at::Tensor& on_device);
 
   // Waits for the copies that have been queued.

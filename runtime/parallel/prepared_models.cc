@@ -23,8 +23,8 @@ void PreparedModels::release(const void* owner) {
 
 void PreparedModels::forget_dead() {
   for (Prepared& one : models_) {
-    // An Accelerator may be destroyed without release(), so references are counted
-    // instead of owners.
+    // References are counted instead of owners, because an Accelerator may be
+    // destroyed without release().
     const bool is_held =
         one.owned != nullptr && (one.owned.use_count() > 1 || one.owned->module().use_count() > 1);
     if (!is_held) one.owned = nullptr;

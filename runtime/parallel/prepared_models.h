@@ -12,9 +12,9 @@ namespace accel::runtime {
 // results of prepare() (docs/decisions/0025). Not thread-safe.
 class PreparedModels {
  public:
-  // Adds a model that the Accelerator identified by `owner` has prepared. It remains prepared while
-  // another pointer to `model` exists. While any owner has not released it, another pointer to its
-  // module is enough.
+  // Adds a model that the Accelerator identified by `owner` has prepared. The model remains
+  // prepared while there is another pointer to `model`. As long as one of its owners has not called
+  // release(), another pointer to its module is enough.
   void add(const std::shared_ptr<ParallelStrategy>& model, const void* owner);
   void release(const void* owner);
 

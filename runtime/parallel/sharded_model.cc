@@ -2,28 +2,31 @@
 // of the optimizer's state for it (docs/decisions/0063).
 //
 // The problem. A layer needs its whole parameters while it computes, and LibTorch's modules have no
-// hooks to say when that is. A program may also call layers directly, in any order.
+// hooks that report when this is. A program may also call layers directly, in any order.
 //
-// The approach. The parameters of a unit are views of one flat buffer that has no memory most of
-// the time. An operator that reads one of them is intercepted (parameter_reads.h), in the forward
-// pass and in the backward pass alike, and the unit is gathered. UnitSchedule decides what is
-// gathered, reduced and freed; ShardedUnit has the memory.
+// The approach. A unit has one flat buffer for each dtype, and separate ones for frozen parameters.
+// Its parameters are views of these buffers, which have no memory most of the time. An operator
+// that reads a parameter is intercepted (parameter_reads.h), in the forward pass and in the
+// backward pass alike, and the unit is gathered. UnitSchedule decides which units are gathered,
+// reduced and freed. ShardedUnit has their memory.
 //
 // clang-format off
-//   forward    operator reads a weight ─▶ before_read() ─▶ free the unit before, gather this one
-//   backward   the same, and: a gradient has been added up ─▶ arrived() ─▶ move it to the buffer of
-//              gradients; when the unit ends ─▶ reduce-scatter, free
-//   step       begin_step(): parameters become this rank's pieces, an optimizer steps on them
+//   forward    an operator reads a weight ─▶ before_read() ─▶ free the units that do not contain
+//              this unit, unless they are kept, and gather this unit
+//   backward   the same, but a unit that is freed is first reduced, by a reduce-scatter
+//              a gradient has been added up ─▶ arrived() ─▶ move it to the buffer of gradients
+//   step       begin_step(): parameters become this rank's pieces, and an optimizer steps on them
 // clang-format on
 //
 // Parameters of ignored modules are in no unit (ignored_parameters.h).
 //
-// Between steps a parameter has its whole shape, so the program sees the model that it has made,
-// and autograd's nodes remain valid. Its gradient is this rank's piece of the mean, flattened.
+// Between steps a parameter has its whole shape, so the program sees the model that it has
+// made, and autograd's nodes remain valid. The gradient of the parameter is this rank's piece
+// of the mean, flattened.
 //
 // Every rank makes the same collectives as long as it uses the same units in the same order. A rank
-// that does not is found in two ways: calls of different kinds or sizes fail in the communicator,
-// which names the units; calls that happen to fit are found by a digest at the end of the pass.
+// that does not is found in two ways. Calls of different kinds or sizes fail in the communicator,
+// which names the units. If the calls happen to fit, a digest at the end of the pass differs.
 #include "runtime/parallel/sharded_model.h"
 
 #include <algorithm>

@@ -18,9 +18,9 @@
 
 namespace accel::runtime {
 
-// Keeps this rank's part of a model, and gathers units of it while operators use them. The head of
-// sharded_model.cc explains how. Not thread-safe, except that backward passes may run on LibTorch's
-// own threads.
+// The strategy of one sharded model. It keeps this rank's part of the model, and gathers units
+// while operators use them. The head of sharded_model.cc explains how. Not thread-safe, except that
+// backward passes may run on LibTorch's own threads.
 class ShardedModel final : public ParallelStrategy {
  public:
   ShardedModel(std::shared_ptr<torch::nn::Module> module, ShardingGroups groups,
@@ -47,8 +47,8 @@ class ShardedModel final : public ParallelStrategy {
   std::shared_ptr<void> begin_step() override;
   void drop_kept_gradients(const std::set<const void*>& parameters) override;
 
-  // Return false until values are loaded: of any parameter, or of this one, that was built without
-  // memory.
+  // Return false for a model that was built without memory until values are loaded: values of all
+  // tensors, or of this tensor.
   bool has_values() const { return without_values_.empty(); }
   bool has_value(const at::Tensor& tensor) const {
     return !without_values_.contains(tensor.unsafeGetTensorImpl());
@@ -56,11 +56,11 @@ class ShardedModel final : public ParallelStrategy {
   void note_values() { without_values_.clear(); }
   // Throws std::logic_error if there are no values yet.
   void expect_values() const;
-  // Throws std::logic_error if a checkpoint would lack a part of the state: if there are no values
-  // yet, or gradients that no_sync() keeps in this process.
+  // Throws std::logic_error if a checkpoint would lack a part of the state: there are no values
+  // yet, or no_sync() keeps gradients here.
   void expect_savable() const;
 
-  // Frees all units: their parameters are about to change.
+  // Frees all units, because their parameters are about to change.
   void free_all();
   const std::vector<std::unique_ptr<ShardedUnit>>& units() const { return units_; }
   // The parameters that are in no unit, and whole on each rank.
@@ -81,11 +81,12 @@ class ShardedModel final : public ParallelStrategy {
   void before_read(int unit, bool is_joint);
   void arrived(std::size_t unit, std::size_t parameter);
   void perform(const UnitActions& actions);
-  // Agrees on which parameters have got gradients, and that all ranks have used the same units.
+  // Agrees with the other ranks on which parameters have gradients, and that all have used
+  // the same units.
   void agree_on_gradients();
 
   ModelTensors tensors_;
-  RecordedTensors recorded_;  // Until prepare().
+  RecordedTensors recorded_;  // Empty after prepare().
   const ShardingGroups groups_;
   const ShardingOptions options_;
   bool broadcasts_buffers_ = true;
@@ -96,16 +97,17 @@ class ShardedModel final : public ParallelStrategy {
   std::unique_ptr<UnitSchedule> schedule_;
   UnitTrace trace_;
   std::vector<std::vector<Hooked>> hooked_;  // By unit and parameter.
-  // The same, and at last for ignored parameters; since gradients were reduced.
+  // By unit and parameter, and in the last place for ignored parameters: true if a gradient has
+  // arrived since gradients were last reduced.
   std::vector<std::vector<bool>> has_gradient_;
-  // Parameters and buffers, which remain the same objects.
+  // The identities of parameters and buffers without values. They remain the same objects.
   std::set<const void*> without_values_;
-  bool uses_whole_ = false;              // Between begin_whole() and its end.
-  bool is_local_ = false;                // This pass is inside of no_sync().
-  bool has_local_gradients_ = false;     // Some are not reduced yet.
-  std::uint64_t recomputed_before_ = 0;  // Calls that this process had computed again.
-  bool has_recomputed_ = false;          // In a pass over this model.
-  bool expects_recomputing_;             // Until a pass of all ranks has been looked at.
+  bool uses_whole_ = false;              // True while a result of begin_whole() lives.
+  bool is_local_ = false;                // True if this pass is inside of no_sync().
+  bool has_local_gradients_ = false;     // True if no_sync() has left unreduced gradients.
+  std::uint64_t recomputed_before_ = 0;  // recomputed_calls() before this pass.
+  bool has_recomputed_ = false;          // True if a pass over this model has recomputed a call.
+  bool expects_recomputing_;             // True until the first pass of all ranks was checked.
 };
 
 }  // namespace accel::runtime

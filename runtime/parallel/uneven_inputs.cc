@@ -1,8 +1,9 @@
 // How ranks with different numbers of batches make the same collective calls.
 //
-// A backward pass is collective, so a rank that has run out of batches must take part in the passes
-// of the others. It cannot predict whether they will make another one, or over which model. So each
-// rank announces its passes, by an all-gather of one number (runtime/core/join_round.h):
+// A backward pass is collective, so a rank that has run out of batches must take part
+// in the passes of the others. It cannot predict whether the others will make a
+// further pass, or over which model. So each rank announces its passes, by an
+// all-gather of one number (runtime/core/join_round.h):
 //
 // - A rank with a batch announces the model that its pass reduces (announce()), and then makes the
 //   pass.
@@ -10,9 +11,9 @@
 //   they reduce, and makes the same calls with gradients of zero: a shadow of the pass.
 // - If all ranks announce 0, all have ended.
 //
-// A rank that has ended no longer trains, so its buffers and the state of its optimizers become out
-// of date. Therefore buffers come from the lowest rank that has a batch in the round (the leader),
-// and the final state comes from a rank that ended last.
+// The buffers and optimizers of a rank that has ended become out of date, because it no longer
+// trains. Therefore buffers come from the lowest rank that has a batch in the round (the leader).
+// The final state comes from a rank that ended last.
 #include "runtime/parallel/uneven_inputs.h"
 
 #include <algorithm>
@@ -58,7 +59,7 @@ std::vector<std::int64_t> UnevenInputs::gather(std::int64_t number) {
 }
 
 std::optional<int> UnevenInputs::finish() {
-  // True while no other rank has made a pass after this one had ended.
+  // True if no other rank has made a pass since this rank has ended.
   bool ended_last = true;
   while (true) {
     const JoinRound round = join_round(gather(0), models_.size());

@@ -1,11 +1,11 @@
-// How a constructor that knows nothing of it makes tensors without memory.
+// How tensors are made without memory by a constructor that was not written for it.
 //
 // LibTorch has no default device for C++, and its modules choose the CPU. So every operator of the
-// thread is intercepted by a key of LibTorch's dispatcher that it leaves to other libraries,
-// `Fake`, and the argument `device` of those that make tensors is replaced by "meta". Operators on
-// such tensors compute shapes alone.
+// thread is intercepted by `Fake`, a key of LibTorch's dispatcher that LibTorch leaves to other
+// libraries. For operators that make tensors, the argument `device` is replaced by "meta".
+// Operators on such tensors compute only shapes.
 //
-// Later a parameter gets memory, or a part of it, and must remain the same object, because modules
+// Later a parameter gets memory, or a part of it. It must remain the same object, because modules
 // and optimizers refer to it. set_data() refuses to change the device from "meta", so the parts of
 // the object are copied one level below.
 #include "runtime/parallel/without_memory.h"

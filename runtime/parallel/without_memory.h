@@ -9,8 +9,8 @@
 
 namespace accel::runtime {
 
-// While the scope lives, tensors that this thread makes are on LibTorch's device "meta": they have
-// a shape and a dtype, and no memory. What is written to them is lost.
+// While the scope lives, tensors that this thread makes are on LibTorch's device "meta". They have
+// a shape and a dtype, and no memory. Values that are written to them are lost.
 class WithoutMemoryScope {
  public:
   WithoutMemoryScope();
@@ -23,12 +23,12 @@ class WithoutMemoryScope {
 // Returns true if a parameter or buffer of the module is on the device "meta".
 bool lacks_memory(const torch::nn::Module& module);
 
-// Gives such parameters and buffers memory on `device`. Numbers that may be read before they are
-// loaded are NaN, or 0 in a dtype without NaN. Tensors remain the same objects.
+// Gives such parameters and buffers memory on `device`. Until they are loaded, their values are
+// NaN, or 0 in a dtype without NaN. Tensors remain the same objects.
 void give_memory(torch::nn::Module& module, c10::Device device);
 
-// Gives such parameters and buffers the device alone: they have a shape and no memory, until
-// sharding gives this rank its part.
+// Gives such parameters and buffers only the device. They have a shape and no memory until sharding
+// gives this rank its part.
 void give_device(torch::nn::Module& module, c10::Device device);
 
 // Returns true unless the tensor has elements and no memory for them.
@@ -37,7 +37,7 @@ bool has_memory(const at::Tensor& tensor);
 // Makes `tensor` the same as `values`, without its graph. It remains the same object.
 void become(const at::Tensor& tensor, const at::Tensor& values);
 
-// Gives a tensor of give_device() its memory, with the numbers of give_memory().
+// Gives a tensor of give_device() its memory, filled as give_memory() does.
 void allocate(const at::Tensor& tensor);
 
 }  // namespace accel::runtime

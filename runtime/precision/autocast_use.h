@@ -1,10 +1,9 @@
 // Finds parameters that a loss uses only outside of autocast, as after model->forward(x). Each
 // thread has its own state.
-//
-// Autocast leaves no mark in the graph. But LibTorch gives every operation of a thread a sequence
-// number, and stores it in the operation's node of the graph. So each AutocastScope records the
-// numbers at which it begins and ends, and used_leaves() checks for each node whether its number
-// lies between them.
+// Autocast leaves no mark in the graph. But LibTorch gives every operation of a thread a
+// sequence number, and stores it in the operation's node of the graph. So each AutocastScope
+// records the numbers at which it begins and ends. used_leaves() checks for each node whether
+// its number is between them.
 #pragma once
 
 #include <vector>
@@ -19,7 +18,7 @@ struct TensorImpl;
 namespace accel::runtime {
 
 // Begin and end the region of an AutocastScope in this thread. Up to 256 regions are kept. Beyond
-// that the two oldest are merged, and all operations between them count as inside.
+// that, the two oldest are merged, and all operations between them count as inside.
 void enter_autocast();
 void leave_autocast();
 
@@ -31,7 +30,7 @@ struct UsedLeaf {
   bool in_autocast;
 };
 
-// Returns each leaf once. Walks the whole graph.
+// Returns the leaves of the graph, each once. Walks the whole graph.
 std::vector<UsedLeaf> used_leaves(const at::Tensor& loss);
 
 }  // namespace accel::runtime

@@ -1,4 +1,4 @@
-// Loss scaling, as torch.amp.GradScaler does it: small fp16 gradients do not become 0, and a step
+// Loss scaling, as torch.amp.GradScaler does it. Small fp16 gradients do not become 0, and a step
 // whose gradients overflowed is skipped (docs/decisions/0018). runtime/core/scale_round.cc explains
 // when the scale changes.
 #pragma once
@@ -26,21 +26,21 @@ namespace accel::runtime {
 
 // The backward pass that a loss is scaled for.
 struct ScaledPass {
-  // True if its gradients are never reduced: its scale depends on this process's overflows.
+  // True if its gradients are never reduced. Its scale then depends on this process's overflows.
   bool is_own = false;
-  // The number of its batch of accumulate(), in which all optimizers have the same scale. nullopt
-  // outside of accumulate().
+  // The number of the batch of accumulate() that the pass belongs to. All optimizers have the same
+  // scale in a batch. nullopt outside of accumulate().
   std::optional<std::uint64_t> batch = {};
 };
 
 // The scaler of all optimizers of an Accelerator. Between two losses, the gradients of every
 // optimizer have the scale of the last loss, or are unscaled. When the scale changes, existing
-// gradients are multiplied, so that they have the new scale as well and later gradients can be
+// gradients are multiplied. They then have the new scale as well, so later gradients can be
 // added to them.
 //
-// There are two scales. Steps on reduced gradients change the one that all processes share. Steps
-// on gradients of this process alone change its own one, which applies to passes that are never
-// reduced. Not thread-safe.
+// There are two scales. All processes share one of them, which steps on reduced gradients change.
+// The other is this process's own. Steps on gradients of this process alone change it, and it
+// applies to passes that are never reduced. Not thread-safe.
 class GradScaler {
  public:
   explicit GradScaler(const LossScalingOptions& options);
@@ -48,8 +48,9 @@ class GradScaler {
   // Adds an optimizer, once. If its gradients are always reduced, `gradients` is null.
   void add(const std::shared_ptr<torch::optim::Optimizer>& optimizer,
            std::shared_ptr<const OptimizerGradients> gradients = nullptr);
-  // Sets a function that returns true on all ranks if its argument is true on any rank. Needed if
-  // ranks have pieces of gradients, because an overflow may then be in one rank's piece alone.
+  // Sets a function that returns true on all ranks if its argument is true on any rank. It
+  // is needed if ranks have pieces of gradients, because an overflow may then be in one
+  // rank's piece alone.
   void set_agreement(std::function<bool(bool)> agree) { agree_ = std::move(agree); }
   // Forgets all optimizers, but not the scale.
   void clear() { optimizers_.clear(); }
@@ -58,9 +59,9 @@ class GradScaler {
   // there is no optimizer that would unscale the gradients.
   at::Tensor scale(const at::Tensor& loss, const ScaledPass& pass);
 
-  // Divide gradients by their scale, in place: those of one added optimizer, of all, or of each
-  // optimizer that has one of `parameters`. Further calls before the next loss do nothing. Throw
-  // std::invalid_argument for fp16 gradients.
+  // Divide gradients by their scale, in place. The gradients are those of one added optimizer, of
+  // all, or of each optimizer that has one of `parameters`. Further calls before the next loss do
+  // nothing. Throw std::invalid_argument for fp16 gradients.
   void unscale(const torch::optim::Optimizer& optimizer);
   void unscale_all();
   void unscale_owners(const std::vector<at::Tensor>& parameters);
@@ -71,7 +72,8 @@ class GradScaler {
   bool step_was_skipped(const torch::optim::Optimizer& optimizer) const;
   bool any_step_was_skipped() const;
 
-  // Brings all gradients to the scale of state(), because a checkpoint saves both.
+  // Brings all gradients to the scale of state(), because a checkpoint saves the scale
+  // and the gradients.
   void settle();
 
   // Returns the scale that all processes will share when the current round has ended.

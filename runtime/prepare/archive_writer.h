@@ -5,8 +5,9 @@
 
 namespace accel::runtime {
 
-// The first argument of write_archive(), which accel/save.h defines. Argument-dependent lookup of
-// this type lets the call below find that function, although this header does not declare it.
+// The type of the first argument of write_archive(), which accel/save.h defines.
+// Argument-dependent lookup of this type lets the call below find that function, although this
+// header does not declare it.
 struct ArchiveTag {};
 
 // Returns a function that writes `object` to a std::ostream as torch::save() does. `object` must

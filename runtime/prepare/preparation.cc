@@ -44,7 +44,8 @@ Preparation::Preparation(std::shared_ptr<ProcessState> process, const ProcessCon
       inputs_on_host_(options.sharding && options.sharding->activation_checkpointing_offload
                           ? std::make_shared<InputsOnHost>()
                           : nullptr) {
-  // Before the program builds its model, whose memory is then returned to the system, too.
+  // Called before the program builds its model, so that the memory of the model is returned to
+  // the system, too.
   if (process_->device.is_cpu() && shards(options, processes)) use_large_blocks();
 }
 
@@ -61,7 +62,7 @@ std::shared_ptr<ParallelStrategy> Preparation::parallelize(
       give_memory(*module, process_->device);
     }
   }
-  // Also what has been built with memory beside that.
+  // Moves also the tensors that were built with memory.
   if (options.device_placement.value_or(options_.device_placement)) module->to(process_->device);
   run_.add_model(module);
   if (!processes_.use_distributed() || options.evaluation_mode) return nullptr;
@@ -119,7 +120,7 @@ SchedulerOptions Preparation::scheduler_options() const {
           .adjust_scheduler = options_.gradient_accumulation.adjust_scheduler};
 }
 
-// Every rank draws a seed, so that their generators remain in the same state. Rank 0's
+// Every rank draws a seed, so that the generators of all ranks remain in the same state. Rank 0's
 // seed is used.
 std::shared_ptr<const LoaderContext> Preparation::bind_loader() {
   const bool seedable = options_.use_seedable_sampler || options_.data_seed;
@@ -147,7 +148,7 @@ void Preparation::add_loader(const std::shared_ptr<EpochSequence>& epochs) {
   run_.add_loader(epochs);
 }
 
-// Returns the function that each epoch of a prepared loader begins with. Empty if no
+// Returns the function that is called when an epoch of a prepared loader begins. It is empty if no
 // rng_types are set.
 std::function<void()> Preparation::generator_synchronization() const {
   std::vector<c10::Device> devices;

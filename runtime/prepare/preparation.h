@@ -24,8 +24,8 @@ class TrainingStep;
 struct LoaderContext;
 struct ProcessState;
 
-// The part of an Accelerator that prepares objects. It registers them with the step, which reduces
-// their gradients, and with checkpoints. Not thread-safe.
+// The part of an Accelerator that prepares objects. It registers the objects with the step, which
+// reduces gradients, and with checkpoints. Not thread-safe.
 class Preparation {
  public:
   // The references must outlive this object.

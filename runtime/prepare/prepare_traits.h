@@ -1,5 +1,5 @@
-// Classifies the arguments of Accelerator::prepare(). Declares the classes of LibTorch and does not
-// include them, because a program that has such an object has included its header.
+// Classifies the arguments of Accelerator::prepare(). Declares LibTorch's classes and does not
+// include their headers, because a program that has such an object has included its header.
 #pragma once
 
 #include <concepts>
@@ -123,9 +123,8 @@ const Pointer& not_null(const Pointer& pointer) {
   return pointer;
 }
 
-// Rejects, by readable compiler errors, objects that prepare() would otherwise return unchanged,
-// as if they needed no preparation. The ranks would then silently train apart. `T` is the type
-// that prepare() deduces.
+// Rejects objects that prepare() would otherwise return unchanged, by readable compiler errors. The
+// ranks would then train apart without an error. `T` is the type that prepare() deduces.
 template <typename T>
 constexpr void refuse_what_cannot_be_prepared() {
   using Object = std::remove_cvref_t<T>;

@@ -15,7 +15,7 @@ namespace accel::runtime {
 
 class ProcessControl;
 
-// torch::kSum, torch::kMean, torch::kMax, or torch::kNone.
+// The reduction of Collectives::reduce(): torch::kSum, torch::kMean, torch::kMax or torch::kNone.
 using Reduction = std::variant<torch::enumtype::kSum, torch::enumtype::kMean, torch::enumtype::kMax,
                                torch::enumtype::kNone>;
 

@@ -1,5 +1,6 @@
-// The files by which the workers of accel::launch() hand over results, and a later worker finds the
-// results of earlier calls. Each call has a folder, CALL below:
+// The files of a call of accel::launch(). In them, the workers of the call hand over their
+// results, and workers of a later call find the results of earlier calls. Each call has a
+// folder, CALL below:
 //
 // clang-format off
 //   CALL/result.RANK             the bytes that the function returned
@@ -26,12 +27,13 @@ class LaunchedCall {
 
   std::string end_file() const { return folder_ + "/end.json"; }
 
-  // Write a file as a whole: a reader sees all of it or none. Throw std::runtime_error.
+  // Write a file as a whole, so that a reader sees all of it or none. Throw std::runtime_error if
+  // it cannot be written.
   void keep_result(int rank, const std::string& bytes) const;
   void keep_error(const std::string& generation, int rank, const std::string& text) const;
   void keep_failure(const LaunchError& error) const;
 
-  // Return what a worker has kept, or nullopt if it has kept nothing.
+  // Return what was kept, or nullopt if nothing was.
   std::optional<std::string> result(int rank) const;
   std::optional<LaunchError> failure() const;
 

@@ -1,4 +1,5 @@
-// The identity of this process among the processes of a job, and the order in which they act.
+// The identity of this process among the processes of a job, and calls in a certain order
+// of the processes.
 #pragma once
 
 #include <cstdint>
@@ -38,9 +39,9 @@ class ProcessControl {
 
   // While the returned scope lives, errors of the communicator name `operation`, which must be a
   // literal. In debug mode all ranks first compare the operation and the shapes and dtypes of
-  // `tensors`. Throws DistributedOperationError if these differ, except in the size of
-  // `free_dimension`; and std::logic_error inside join_uneven_inputs(), where ranks that have ended
-  // would not take part.
+  // `tensors`. Throws DistributedOperationError if they differ, except in the size of
+  // `free_dimension`. Throws std::logic_error inside join_uneven_inputs(), because ranks that have
+  // ended would not take part.
   [[nodiscard]] OperationScope begin_operation(
       const char* operation, const std::vector<at::Tensor>& tensors = {},
       std::optional<std::int64_t> free_dimension = {}) const;
@@ -75,7 +76,7 @@ class ProcessControl {
   std::unique_ptr<ProgressMeter> progress_meter(std::string label,
                                                 std::optional<std::size_t> total) const;
 
-  // Calls `body` on the processes with `first`, and then on the others.
+  // Calls `body` on the processes for which `first` is true, and then on the others.
   template <typename Body>
   auto call_first(const char* operation, bool first, Body& body) const {
     if (!first) await_first(operation, nullptr);
@@ -116,9 +117,9 @@ class ProcessControl {
   }
 
   // Blocks until `body` has returned or thrown on the first processes, and exchanges their errors.
-  // Throws if one failed, unless this process passes an `error` itself.
+  // Throws if `body` failed on one of them, unless this process passes an `error` itself.
   void await_first(const char* operation, std::exception_ptr error) const;
-  // Publishes the error, for the error texts of the other ranks (docs/decisions/0021).
+  // Publishes the error, so that errors of the other ranks name it (docs/decisions/0021).
   void note_failure(const char* operation, std::exception_ptr error) const;
 
   const std::shared_ptr<ProcessState> state_;

@@ -21,7 +21,7 @@ c10::Device choose_device(const Environment& environment, bool cpu) {
 }
 
 // Loads the CUDA part before main(), because a program may ask LibTorch about GPUs before it makes
-// an Accelerator. It is not loaded if the environment asks for the CPU.
+// an Accelerator. Does not load it if the environment selects the CPU.
 [[maybe_unused]] const bool preloaded = [] {
   try {
     if (!read_environment().use_cpu) preload_cuda();

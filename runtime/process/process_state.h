@@ -17,11 +17,12 @@ namespace accel::runtime {
 class UnevenInputs;
 
 // The state that all Accelerators of a process share. It lives as long as any Accelerator or
-// prepared object, so that the world is left before static destruction. Not thread-safe, except
-// where a method says so.
+// prepared object, so the world is left before static destruction. Not thread-safe, except where a
+// method says so.
 struct ProcessState {
   Environment environment;
-  // How the processes divide the work: today each of them has a whole replica of each model.
+  // The division of the samples among the processes, each of which trains on different ones.
+  // Sharded models have their own meshes (make_sharded.h).
   Mesh mesh;
   // True if the first Accelerator or the environment asked for the CPU.
   bool cpu = false;
@@ -39,9 +40,9 @@ struct ProcessState {
 
   std::shared_ptr<UnevenInputs> uneven_inputs;  // Null outside of join_uneven_inputs().
 
-  // Returns the existing state, or makes one from the environment: chooses the device and joins the
-  // world. Throws std::invalid_argument for a bad environment, or if the existing state was made
-  // with another `cpu`; and what Communicator::join() throws. Thread-safe.
+  // Returns the existing state, or makes one from the environment, which chooses the device and
+  // joins the world. Throws std::invalid_argument for a bad environment, or if the existing state
+  // was made with another `cpu`. Also throws what Communicator::join() throws. Thread-safe.
   static std::shared_ptr<ProcessState> acquire(bool cpu, std::chrono::milliseconds timeout);
   // Returns the existing state, or null. Thread-safe.
   static std::shared_ptr<ProcessState> find_living();

@@ -11,7 +11,7 @@ namespace accel::runtime {
 // Returns the value of a variable of this process, or nullopt if it is not set.
 std::optional<std::string> environment_variable(const char* name);
 
-// Calls parse_environment() with this process's environment. Throws what that does.
+// Calls parse_environment() with this process's environment, and throws what that function throws.
 Environment read_environment();
 
 }  // namespace accel::runtime

@@ -2,7 +2,7 @@
 // items), or a map, std::pair, std::tuple or std::array of these. All sequences in a value must
 // have the same length, and are split at the same positions.
 //
-// It does not use the walk of accel/nested.h, because that enters a vector, and here a
+// The walk of accel/nested.h cannot be used, because it enters a vector, and here a
 // vector is divided.
 #pragma once
 

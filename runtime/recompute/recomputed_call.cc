@@ -1,16 +1,18 @@
-// Why the call records a graph in the forward pass, although that graph is thrown away
-// (docs/decisions/0074).
+// A call whose activations are computed again in the backward pass (docs/decisions/0074).
 //
-// LibTorch's Python has two kinds of checkpoints. One runs the function without a graph, and starts
-// a second backward pass inside of the first one. Parameters are then unknown to the graph of the
-// loss, which data parallel training needs: it looks there for the parameters that a pass will not
-// reach. The other kind packs the tensors that autograd saves, with hooks that C++ does not have.
+// The problem. A call must not keep its activations, but the graph of the loss must show which
+// parameters the call uses. Data parallel training looks there for parameters that a pass will not
+// reach. LibTorch's Python has two ways, and neither serves. The first runs the function without a
+// graph, and starts a second backward pass inside of the first one. The graph of the loss then does
+// not contain the parameters. The second way replaces the tensors that autograd saves, by hooks
+// that C++ does not have.
 //
-// Here the first call records its graph, finds the parameters at the ends of it, and drops it. The
-// node that stands for the call in the graph of the loss has edges to its inputs and to these
-// parameters. In the backward pass it computes the call again, and takes the gradients at the ends
-// of the new graph. They leave the node as those of any operator do, so whatever waits for the
-// gradient of a parameter sees it once and at the usual place.
+// The approach. The first call records its graph, finds the parameters at the ends of this
+// graph, and drops it. One node stands for the call in the graph of the loss. The node has edges
+// to the inputs of the call and to these parameters. In the backward pass the node makes the
+// call again, and takes the gradients at the ends of the new graph. The gradients leave the node
+// as those of any operator do. So code that waits for the gradient of a parameter sees it once
+// and at the usual place.
 #include "runtime/recompute/recomputed_call.h"
 
 #include <algorithm>
@@ -37,7 +39,7 @@ using torch::autograd::variable_list;
 
 std::atomic<std::uint64_t> calls = 0;
 
-// Returns copies without a graph, at which gradients can be taken.
+// Returns copies without a graph, at which a new graph can begin.
 std::vector<at::Tensor> detached(const std::vector<at::Tensor>& inputs) {
   std::vector<at::Tensor> copies;
   for (const at::Tensor& input : inputs) {
@@ -54,11 +56,11 @@ bool shares_memory(const at::Tensor& tensor, const std::vector<at::Tensor>& othe
   });
 }
 
-// The graph of one call.
+// The graph that one call has recorded.
 class Graph {
  public:
-  // Walks from `outputs`. Throws std::invalid_argument if an operator was recorded before `begin`,
-  // a number of this thread's sequence.
+  // Walks the graph from `outputs`. Throws std::invalid_argument if an operator was recorded before
+  // `begin`, a sequence number of this thread.
   Graph(const std::vector<at::Tensor>& outputs, std::uint64_t begin) {
     for (const at::Tensor& output : outputs) {
       if (!output.defined() || !output.requires_grad()) continue;
@@ -72,8 +74,8 @@ class Graph {
     }
   }
 
-  // One for each output that requires a gradient. They keep the graph alive: an output that no
-  // operator made has its end from here only.
+  // The edges of the outputs that require a gradient, one for each. They keep the graph alive,
+  // because the end of the graph at an output that no operator made is kept alive by its edge only.
   const std::vector<Edge>& roots() const { return roots_; }
   // The tensors at the ends of the graph, each once, in the order of the walk.
   const std::vector<AccumulateGrad*>& leaves() const { return leaves_; }
@@ -102,8 +104,8 @@ class Graph {
   std::unordered_set<Node*> seen_;
 };
 
-// Takes the gradient that arrives for a leaf, in place of the leaf. Hooks of the leaf do not run,
-// because they run where the gradient goes.
+// A node that takes the gradient of a leaf, in place of the leaf. Hooks of the leaf do not run
+// here, because they run where the gradient is given on.
 class TakeGradient final : public Node {
  public:
   explicit TakeGradient(const at::Tensor& leaf) { add_input_metadata(leaf); }
@@ -223,8 +225,8 @@ class RecomputedCall final : public Node {
       for (std::size_t i = 0; i < node->num_outputs(); ++i) {
         const auto found = takers.find(node->next_edge(i).function.get());
         if (found == takers.end()) continue;
-        // Not by set_next_edge(), which refuses nodes that others have edges to, because it may
-        // change the order of the graph. An edge from one end to another does not.
+        // set_next_edge() cannot be used, because it refuses nodes that have incoming edges. It
+        // protects the order of the graph, which an edge from one end to another does not change.
         const_cast<Edge&>(node->next_edge(i)) = Edge(found->second, 0);
       }
     }
@@ -280,7 +282,7 @@ std::vector<at::Tensor> call_and_recompute(RecomputedFunction function,
   for (at::Tensor& output : outputs) {
     if (!output.defined()) continue;
     // A result that shares memory with an argument also shares its counter of changes, so that
-    // autograd finds a later change in place. Others start a counter of their own.
+    // autograd finds a later change in place. Other results start their own counter.
     output = shares_memory(output, arguments) ? output.detach() : output.variable_data();
   }
   bool is_recorded = false;

@@ -9,13 +9,13 @@
 
 namespace accel::runtime {
 
-// What is computed twice: a function of tensors. Undefined tensors are allowed in both lists.
+// The function that is called twice. Undefined tensors are allowed in both lists.
 using RecomputedFunction =
     std::function<std::vector<at::Tensor>(const std::vector<at::Tensor>& inputs)>;
 
 // Calls `function(inputs)`. If gradients are recorded and a result requires one, the returned
-// tensors have a graph of one node, which calls the function again in the backward pass and keeps
-// `inputs` until then. accel/activation_checkpointing.h has the conditions and the errors.
+// tensors have a graph of one node. The node keeps `inputs`, and calls the function again in the
+// backward pass. accel/activation_checkpointing.h has the conditions and the errors.
 std::vector<at::Tensor> call_and_recompute(RecomputedFunction function,
                                            std::vector<at::Tensor> inputs);
 

@@ -1,4 +1,4 @@
-// What a checkpointed call keeps of its arguments until the backward pass.
+// The arguments of a recomputed call, which are kept until the backward pass.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace accel::runtime {
 
-// While one lives, arguments on a GPU are kept in the host's memory, in all of this process.
-// Thread-safe.
+// While such an object lives, recomputed calls of this process keep arguments that a GPU has
+// computed in the host's memory. Thread-safe.
 class InputsOnHost {
  public:
   InputsOnHost();
@@ -19,16 +19,16 @@ class InputsOnHost {
   InputsOnHost& operator=(const InputsOnHost&) = delete;
 };
 
-// One argument. A copy in the host's memory is pinned, so the host does not wait for it. It is made
-// in the current stream, so the argument's memory is free for what that stream computes next.
-// Leaves of the graph, such as parameters, masks and batches, are not copied, because they live
-// anyway, nor are expanded tensors, whose memory is small.
+// One argument. A copy in the host's memory is pinned, so the host does not wait for the copy. The
+// copy is made in the current stream, so that stream may then reuse the argument's memory. Some
+// tensors are not copied: leaves of the graph, such as parameters, masks and batches, because they
+// are kept anyway, and expanded tensors, because their memory is small.
 class SavedInput {
  public:
   explicit SavedInput(const at::Tensor& input);
 
-  // Returns the tensor as it was, on its device and with its strides. A copy has no graph. Throws
-  // c10::Error if the tensor is not a copy and has been changed in place.
+  // Returns the argument with its values, on its device and with its strides. If it was copied, the
+  // result has no graph. Throws c10::Error if it was not copied and has been changed in place.
   at::Tensor unpack() const;
   // Drops the tensor.
   void reset();

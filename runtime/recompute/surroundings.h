@@ -1,4 +1,4 @@
-// What a function finds around it when it is called, and must find again when it is called again.
+// The state around a call of a function, which must be the same when the function is called again.
 #pragma once
 
 #include <utility>
@@ -14,7 +14,7 @@ class Surroundings {
  public:
   // Takes the current states.
   explicit Surroundings(const std::vector<at::Tensor>& tensors);
-  // Makes them current on this thread.
+  // Restores these states on this thread.
   void restore() const;
 
  private:
@@ -27,7 +27,7 @@ class Surroundings {
   std::vector<Autocast> autocast_;
 };
 
-// While it lives, former surroundings are current.
+// While the scope lives, the states of `former` are current. Then the previous states are restored.
 class RepeatedSurroundings {
  public:
   RepeatedSurroundings(const Surroundings& former, const std::vector<at::Tensor>& tensors)
@@ -42,8 +42,8 @@ class RepeatedSurroundings {
   const Surroundings now_;
 };
 
-// While it lives, autocast does not keep casts of parameters for later operators. Such a cast joins
-// the graphs of all operators that use it.
+// While the scope lives, autocast does not keep casts of parameters for later operators. A kept
+// cast would join the graphs of all operators that use it.
 class NoCastCache {
  public:
   NoCastCache();

@@ -7,8 +7,8 @@
 
 namespace accel::runtime {
 
-// Calls `visit` with each tensor, undefined ones included, and returns the value with what it has
-// returned in their places. Lists are copied.
+// Calls `visit` with each tensor in the value, undefined ones included. Returns the value with the
+// results of `visit` in their places. Lists are copied.
 c10::IValue with_each_tensor(const c10::IValue& value,
                              const std::function<at::Tensor(const at::Tensor&)>& visit);
 

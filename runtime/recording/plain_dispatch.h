@@ -1,4 +1,4 @@
-// How LibTorch finds the code of operators that are not intercepted.
+// The keys by which LibTorch finds the code of operators that are not intercepted.
 #pragma once
 
 #include <c10/core/impl/LocalDispatchKeySet.h>

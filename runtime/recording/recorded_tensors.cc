@@ -106,7 +106,8 @@ std::set<const void*> RecordedTensors::give(
       replay(*tape, tape->states, slots_of(all), give_slot);
       continue;
     }
-    // This rank has another seed. Its own draws are made for the state in which they end.
+    // This rank has another seed. Its own replay only brings its generator to the state
+    // after the draws.
     replay(*tape, states, slots_of(all), give_slot);
     replay(*tape, tape->states, slots_of(all), [](int, const c10::Storage&) {});
   }

@@ -1,5 +1,5 @@
-// Parameters and buffers whose initialisation was recorded, and gets executed in prepare()
-// (docs/decisions/0086).
+// The parameters and buffers whose initialisation was recorded, and is executed
+// in prepare() (docs/decisions/0086).
 #pragma once
 
 #include <c10/core/Device.h>
@@ -16,21 +16,21 @@
 
 namespace accel::runtime {
 
-// Such tensors of one module. They remain the same objects when they get memory, so this refers to
-// their places on the tape, too. Not thread-safe.
+// The recorded tensors of one module. A tensor remains the same object when it gets memory, so this
+// also keeps its place on the tape. Not thread-safe.
 class RecordedTensors {
  public:
   RecordedTensors() = default;
-  // Takes them while they are on "meta".
+  // Finds the recorded tensors of the module. They must still be on "meta".
   explicit RecordedTensors(const torch::nn::Module& module);
 
-  // Gives each tensor its whole value on the device. Those that have shared memory in the
-  // constructor share it on the CPU. Not collective.
+  // Gives each tensor its whole value on the device. Tensors that have shared memory in the
+  // constructor also share it here if the device is the CPU. Not collective.
   void give_whole(c10::Device device) const;
 
-  // Calls `deliver` with each tensor of `missing` that is recorded, in the order of their last
-  // operators, and its whole value on the CPU. The value is freed afterwards. Values are those of
-  // rank 0's random numbers and constants. Returns the identities of these tensors, and forgets all
+  // Calls `deliver` with each recorded tensor of `missing`, in the order of their last operators,
+  // and with its whole value on the CPU. The value is freed afterwards. The values come from rank
+  // 0's random numbers and constants. Returns the identities of these tensors, and forgets all
   // others. Collective, if any rank has a missing tensor.
   //
   // Throws std::invalid_argument on all ranks if they have recorded different operators, or

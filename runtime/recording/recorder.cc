@@ -1,14 +1,15 @@
 // How a call is recorded.
 //
-// The operators that arrive here are below autograd, so composed ones have been taken apart, and
-// shapes, fans and bounds that a constructor computes in C++ are plain numbers. A call is executed
-// on "meta", which computes shapes, and what it needs to be executed again is kept.
+// The operators that arrive here are below autograd. So composed operators have been taken apart,
+// and shapes, fans and bounds that a constructor computes in C++ are plain numbers. A call is
+// executed on "meta", which computes shapes. The operator and its arguments are kept, so that it
+// can be executed again.
 //
-// - Results that share memory with an argument are views. They know their place by their storage,
-//   so calls that only make views are not recorded.
+// - Results that share memory with an argument are views. Their storage leads to their place on the
+//   tape, so calls that only make views are not recorded.
 // - Tensors with memory, such as those of torch::from_blob(), are arguments by value: they are
 //   copied to the tape. A call with no other tensors and no random numbers is executed as usual.
-// - Random numbers are drawn in the replay. The tape notes with which state of the generator.
+// - Random numbers are drawn in the replay. The tape keeps the state of the generator for this.
 #include "runtime/recording/recorder.h"
 
 #include <c10/core/DefaultDtype.h>
@@ -58,7 +59,7 @@ bool has_tensors(const c10::IValue& value) {
   return value.isTensor() || value.isTensorList() || value.isOptionalTensorList();
 }
 
-// Returns true if each result is a view of an argument, or an argument that is not written.
+// Returns true if each result is a view of an argument, and no argument is written.
 bool only_makes_views(const c10::FunctionSchema& schema) {
   for (const c10::Argument& argument : schema.arguments()) {
     if (argument.alias_info() != nullptr && argument.alias_info()->isWrite()) return false;
@@ -93,7 +94,7 @@ class Call {
     return !is_for_meta_ && !is_for_values() && (has_device_ || draws());
   }
 
-  // Executes the call as if nothing was intercepted.
+  // Executes the call as if it was not intercepted.
   void execute() {
     const c10::impl::ExcludeDispatchKeyGuard not_intercepted(kInterceptedKey);
     op_.redispatchBoxed(below(keys_), stack_);
@@ -115,9 +116,10 @@ class Call {
   const c10::FunctionSchema& schema() const { return op_.schema(); }
   const std::string& name(std::size_t i) const { return schema().arguments()[i].name(); }
   bool draws() const { return op_.hasTag(at::Tag::nondeterministic_seeded); }
-  // Returns true if it is the memory into which torch::tensor() writes numbers without calling an
-  // operator: the only way to see them is to let it be memory (docs/decisions/0086). A cast of a
-  // tensor with memory has memory, too, because Module::to() cannot replace the one by the other.
+  // Returns true if the call must make a tensor with memory. torch::tensor() writes numbers into a
+  // new tensor without calling an operator, so the numbers can only be seen in memory
+  // (docs/decisions/0086). A cast of a tensor with memory has memory, too, because Module::to()
+  // cannot replace a tensor with memory by one without.
   bool is_for_values() const {
     if (name_of(op_) == "aten::_to_copy") return true;
     if (name_of(op_) != "aten::empty") return false;
@@ -183,7 +185,7 @@ class Call {
   }
 
   // Turns a tensor with memory into a recorded one, because a recorded call is about to write to
-  // it. The values that it has are recorded, too.
+  // it. The tensor's values are recorded, too.
   void lose_memory(const at::Tensor& tensor, const std::shared_ptr<Tape>& tape) {
     if (tensor.is_meta() || tensor.storage().use_count() > 1) {
       refuse(op_,
@@ -197,14 +199,15 @@ class Call {
     dispatch_to_meta();
   }
 
-  // Adds the constant that stands for a tensor with memory, and returns a tensor like it without.
+  // Adds the constant that stands for a tensor with memory, and returns a tensor like
+  // it without memory.
   at::Tensor without_values(std::vector<Operand>& operands, const at::Tensor& tensor) {
     if (tensor.is_meta() || tensor.layout() != at::kStrided) {
       refuse(op_, "uses a tensor without values, such as one of without_memory(), or a sparse one");
     }
     const c10::impl::ExcludeDispatchKeyGuard not_intercepted(kInterceptedKey);
     const bool is_number = tensor.unsafeGetTensorImpl()->is_wrapped_number();
-    // The program may free or change its memory.
+    // Copied, because the program may free or change the tensor's memory.
     operands.push_back(
         {.constant = tensor.detach().to(at::kCPU, tensor.scalar_type(), /*non_blocking=*/false,
                                         /*copy=*/true, at::MemoryFormat::Contiguous)});
@@ -217,7 +220,7 @@ class Call {
     return meta;
   }
 
-  // The keys are those of the arguments before they were replaced.
+  // Changes the keys, which are those of the arguments before they were replaced.
   void dispatch_to_meta() {
     keys_ = keys_.remove_backend(c10::BackendComponent::CPUBit) |
             c10::DispatchKeySet(c10::DispatchKey::Meta);

@@ -1,5 +1,5 @@
-// Records the operators that a constructor calls on a tape, in place of executing them
-// (docs/decisions/0086).
+// Records the operators that a constructor calls on a tape, instead of
+// executing them (docs/decisions/0086).
 #pragma once
 
 #include <c10/core/DispatchKey.h>
@@ -18,12 +18,12 @@ namespace accel::runtime {
 
 struct Tape;
 
-// The key of LibTorch's dispatcher that it leaves to other libraries. Operators are intercepted
-// inside of scopes, and outside of them if they use a recorded tensor.
+// The key by which operators are intercepted. LibTorch's dispatcher leaves it to other libraries.
+// Operators are intercepted inside of scopes, and outside of scopes if they use a recorded tensor.
 inline constexpr c10::DispatchKey kInterceptedKey = c10::DispatchKey::Fake;
 
 // While the scope lives, the operators of this thread are recorded, and tensors that they make have
-// no memory. A scope inside of another one, of either kind, replaces it for a while.
+// no memory. A scope of either kind inside of another scope replaces that scope until it ends.
 class RecordingScope {
  public:
   RecordingScope();
@@ -36,7 +36,7 @@ class RecordingScope {
   const std::shared_ptr<Tape> outer_;
 };
 
-// While it lives, this thread records nothing.
+// While the scope lives, this thread records nothing.
 class NoRecordingScope {
  public:
   NoRecordingScope();
@@ -51,10 +51,10 @@ class NoRecordingScope {
 // Handles an intercepted call if it belongs on a tape, or uses a tensor of one. Returns false,
 // without any effect, if the caller must handle it.
 //
-// Throws std::invalid_argument in a scope for a call that cannot be repeated later: one with a
-// generator or a storage of the program, on another device than the CPU, that reads a value, that
-// writes unknown values to a tensor with memory, or that LibTorch has not implemented on "meta".
-// Throws std::logic_error outside of scopes for a call that does more than make a view.
+// In a scope, throws std::invalid_argument for a call that cannot be repeated later. Such a call
+// uses a generator or a storage of the program, or another device than the CPU. Or it reads a
+// value, writes unknown values to a tensor with memory, or is not implemented on "meta". Outside of
+// scopes, throws std::logic_error for a call that does more than make a view.
 bool record(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
             std::vector<c10::IValue>* stack);
 

@@ -1,9 +1,9 @@
 // The order of the random numbers. A constructor draws them in the order of its operators, and a
-// later one continues where an earlier one has ended. So the replay executes all operators from a
-// point at which the generator's state is known: the start of the tape, or the start of a later
-// scope that an earlier replay has passed. The first replay continues to the end of the tape,
-// because the program must find the generator there. Tensors that are not wanted live until their
-// last use.
+// later constructor continues where an earlier one has ended. So the replay executes all operators
+// from a point at which the generator's state is known. This is the start of the tape, or the start
+// of a later scope that an earlier replay has passed. The first replay continues to the end of the
+// tape, because the program must then find the generator in that state. Tensors that are not wanted
+// live until their last use.
 #include "runtime/recording/replay.h"
 
 #include <c10/core/DefaultDtype.h>
@@ -65,8 +65,8 @@ torch::jit::Stack arguments_of(const Step& step, const Memories& memories) {
   return stack;
 }
 
-// Returns the memory of a result. If the CPU has laid it out in another way than the tape, a copy,
-// because views of it are recorded.
+// Returns the memory of a result. If the CPU has laid the result out in another way than the tape,
+// returns a copy with the layout of the tape. Views of that layout are recorded.
 c10::Storage memory_of(const at::Tensor& made, const Operand& operand) {
   if (made.strides() == operand.strides && made.storage_offset() == operand.offset) {
     return made.storage();

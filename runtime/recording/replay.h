@@ -13,13 +13,13 @@
 
 namespace accel::runtime {
 
-// Executes what the wanted slots need on the CPU, and calls `deliver` with the memory of each of
-// them once it is final. Memory is freed after its last use, so that seldom more than one tensor
-// exists. Random numbers are drawn from the CPU's generator, which begins in `states`, by step: the
-// tape's own, or those of another rank.
+// Executes the operators that the wanted slots need, on the CPU. Calls `deliver` with the memory of
+// each wanted slot once its values are final. Memory is freed after its last use, so seldom more
+// than one tensor exists. Random numbers are drawn from the CPU's generator, which is set to
+// `states` at these steps. `states` are those of the tape, or those of another rank.
 //
-// Afterwards the generator is in the state that it had before; if nothing was drawn since the tape
-// was recorded, in the one in which the constructors would have left it.
+// Afterwards the generator has the state that it had before. If nothing was drawn since the tape
+// was recorded, it instead has the state in which the constructors would have left it.
 //
 // Rethrows what an operator or `deliver` throws. The generator then has the state from before.
 void replay(Tape& tape, const std::map<std::size_t, at::Tensor>& states,

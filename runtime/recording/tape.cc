@@ -1,9 +1,9 @@
-// How a tensor without memory knows its place on a tape.
+// How a tensor without memory leads to its place on a tape.
 //
-// The place is kept by the tensor's storage, as the context of its data pointer, which LibTorch
-// deletes with the storage. So views, detached tensors and tensors that set_data() has changed have
-// the same place as the tensor that they share memory with. A tape lives as long as a storage of
-// it.
+// The tensor's storage keeps the place, as the context of its data pointer, which LibTorch
+// deletes with the storage. So views, detached tensors and tensors that set_data() has changed
+// have the same place as the tensor that they share memory with. A tape lives as long as one
+// of its storages.
 #include "runtime/recording/tape.h"
 
 #include <c10/core/DispatchKeySet.h>

@@ -17,8 +17,8 @@
 
 namespace accel::runtime {
 
-// A tensor as a recorded operator sees it: a view of a slot, which is memory that will exist in the
-// replay, or a constant.
+// A tensor as a recorded operator sees it: a constant, or a view of a slot, which is memory that
+// will exist in the replay.
 struct Operand {
   int slot = -1;        // -1 for a constant.
   at::Tensor constant;  // The values of a tensor that had memory; undefined without a tensor.
@@ -31,13 +31,13 @@ struct Operand {
 // One call of an operator.
 struct Step {
   c10::OperatorHandle op;
-  // Copies, because a caller may change its lists later. Devices are the CPU, tensors are none.
+  // Copies, because a caller may change its lists later. Devices are the CPU. Tensors are left out.
   std::vector<c10::IValue> arguments = {};
   // The tensors, by argument. A list has any number of them.
   std::vector<std::pair<std::size_t, std::vector<Operand>>> tensors = {};
-  // The results, lists flattened; nullopt for those that are no new memory.
+  // The results, with lists flattened. nullopt for a result that is no new memory.
   std::vector<std::optional<Operand>> made = {};
-  // An operator without an explicit dtype uses the default of the time of its call.
+  // The default dtype at the time of the call, for an operator without an explicit dtype.
   caffe2::TypeMeta default_dtype = {};
 };
 
@@ -48,14 +48,15 @@ struct Tape {
   std::vector<Step> steps;
   std::set<std::size_t> starts = {0};  // The first steps of scopes.
   int slots = 0;
-  // States of the CPU's generator that the program has set or left, by the step that drew next.
+  // States of the CPU's generator that the program has set or left, by the step that
+  // drew after them.
   std::map<std::size_t, at::Tensor> states;
-  // The generator's state when it was last looked at. A different state now means that the program
-  // has seeded the generator or drawn numbers itself.
+  // The generator's state when it was last looked at. If the state differs now, the program has
+  // seeded the generator or drawn numbers itself.
   at::Tensor seen;
 
-  // Results of earlier replays: states in which the steps at starts begin, and the state behind
-  // the first `ended` steps.
+  // Results of earlier replays: the states at the steps of `starts`, and the state after the
+  // first `ended` steps.
   std::map<std::size_t, at::Tensor> known;
   std::size_t ended = 0;
   at::Tensor end_state;
@@ -64,10 +65,10 @@ struct Tape {
   void note_draw();
   // Returns the slots of a step.
   std::vector<int> touched(std::size_t step) const;
-  // Returns the values that are arguments, in the order of the steps.
+  // Returns the constants of all steps, in the order of the steps.
   std::vector<at::Tensor> constants() const;
-  // Returns a number that is equal on ranks whose tapes are equal, except for numbers in `states`
-  // and constants.
+  // Returns a number that is equal on ranks whose tapes are equal. The numbers in `states` and in
+  // constants do not count.
   std::uint64_t digest() const;
 };
 
@@ -77,13 +78,13 @@ struct Recorded {
   int slot = -1;
 };
 
-// Returns the place if the tensor is recorded, and null otherwise. The storage owns the result.
+// Returns the place of a recorded tensor, and null for any other tensor. The storage
+// owns the result.
 const Recorded* recorded(const at::Tensor& tensor);
 
-// Returns a tensor of this shape and dtype on the device "meta" that is the new slot of the tape.
-// Operators on it are intercepted in each thread, because it has the key `Fake`. `meta` is a
-// tensor that an operator has just made on that device. If its storage is recorded, so is the
-// result, with the same slot.
+// Returns a recorded tensor with the shape and dtype of `meta`, which an operator has just made on
+// the device "meta". It is a new slot of the tape. If the storage of `meta` is recorded, it is that
+// slot. Operators on the result are intercepted in each thread, because it has the key `Fake`.
 at::Tensor as_recorded(const at::Tensor& meta, const std::shared_ptr<Tape>& tape);
 
 // Returns the operand that stands for a recorded tensor.

@@ -9,11 +9,11 @@
 
 namespace accel::runtime {
 
-// Determines what backward() does with the gradients of some models while the scope lives: see
-// GradientSync. Null models are ignored. Scopes of one model may overlap, and kForced wins. A scope
-// can be moved, so it may depend on a condition:
+// Determines what backward() does with the gradients of some models while the scope lives
+// (GradientSync). Null models are ignored. Scopes of one model may overlap, and kForced wins. A
+// scope can be moved, so it may depend on a condition:
 //
-//   accel::GradientSyncScope scope;
+//   accel::runtime::GradientSyncScope scope;
 //   if (!last_batch) scope = accelerator.no_sync(model);
 class GradientSyncScope {
  public:

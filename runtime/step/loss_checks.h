@@ -16,13 +16,14 @@ namespace accel::runtime {
 class Accumulation;
 class OpenBatches;
 
-// Throws std::logic_error if the loss is of a model whose batch another Accelerator has begun. The
-// loss would be divided by the steps of `window`, but the optimizers follow the other one's window.
+// Throws std::logic_error if the loss is of a model whose batch another Accelerator has begun.
+// The loss would be divided by the steps of `window`, but the optimizers follow the window of
+// the other Accelerator.
 void expect_own_batch(const at::Tensor& loss, const OpenBatches& batches,
                       const Accumulation& window);
 
 // Throws std::logic_error if one of `models` has computed in full precision, because it was called
-// without its prepared holder. Otherwise the user would get a slower training without any error.
+// without its prepared holder. Otherwise the training would be slower without any error.
 void expect_autocast(const at::Tensor& loss,
                      const std::vector<std::shared_ptr<torch::nn::Module>>& models);
 

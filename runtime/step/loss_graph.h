@@ -9,9 +9,8 @@
 
 namespace accel::runtime {
 
-// The graph behind one loss at construction. The constructor lets the models follow the
-// program's changes, which may rebuild their reducers. Both arguments must outlive this
-// object. Not thread-safe.
+// The graph behind one loss at construction. The constructor calls follow_changes() of the models,
+// which may rebuild their reducers. Both arguments must outlive this object. Not thread-safe.
 class LossGraph {
  public:
   LossGraph(const at::Tensor& loss, const Strategies& prepared);
@@ -22,8 +21,9 @@ class LossGraph {
  private:
   const at::Tensor& loss_;
   const Strategies& prepared_;
-  // By index; set only if models have parameters in common. Such a parameter does not show which of
-  // its models was called, so the other parameters in the graph decide.
+  // For each model, true if the loss reaches it. Set only if models have parameters in common.
+  // Such a parameter does not show which of its models was called, so the other parameters in
+  // the graph decide.
   std::optional<std::vector<bool>> reached_;
 };
 

@@ -45,7 +45,7 @@ class OpenBatches {
     batches_.push_back(batch);
   }
   // Each Accelerator has one Accumulation, which identifies it here. of() returns the open batches
-  // of that Accelerator, of_others() those of all other Accelerators.
+  // of that Accelerator. of_others() returns those of all other Accelerators.
   std::vector<std::shared_ptr<OpenBatch>> of(const Accumulation& accumulation) const {
     return selected(accumulation, true);
   }

@@ -1,4 +1,4 @@
-// The part of a training step that a prepared optimizer asks, in its step() and zero_grad().
+// The part of a training step that a prepared optimizer uses in its step() and zero_grad().
 #pragma once
 
 #include <memory>
@@ -25,18 +25,19 @@ class OptimizerStep {
                 std::shared_ptr<OptimizerGradients> gradients)
       : window_(std::move(window)), scaler_(std::move(scaler)), gradients_(std::move(gradients)) {}
 
-  // Returns true if the batch ends its window of accumulation. If not, step() and
+  // Returns true if the batch ends its window of accumulation. Otherwise step() and
   // zero_grad() do nothing.
   bool is_due() const { return window_->sync_gradients(); }
 
-  // Throws std::logic_error, with what to do instead, if the gradients must not be stepped on: see
-  // OptimizerGradients::expect_ready(). If there is a closure, call this after it.
+  // Throws std::logic_error, which says what to do instead, if the gradients must not be stepped on
+  // (see OptimizerGradients::expect_ready()). If there is a closure, call this after the closure.
   void expect_ready() const {
     if (gradients_ != nullptr) gradients_->expect_ready(window_->is_forced());
   }
 
-  // Gives the parameters the values to step on, as long as the result lives. Null if they have them
-  // anyway. Throws std::logic_error if the gradients of a sharded model are incomplete.
+  // Gives the parameters of sharded models the values to step on, as long as the result lives.
+  // Returns null if no model is sharded. Throws std::logic_error if the gradients of a sharded
+  // model are incomplete.
   std::shared_ptr<void> begin_step() const {
     return gradients_ == nullptr ? nullptr : gradients_->begin_step();
   }
@@ -44,8 +45,8 @@ class OptimizerStep {
   bool steps_on_shards() const { return gradients_ != nullptr && gradients_->are_shards(); }
 
   bool scales_losses() const { return scaler_ != nullptr; }
-  // In fp16, unscales the gradients and returns true if all of them are finite.
-  // Otherwise returns true.
+  // In fp16, unscales the gradients and returns true if all of them are finite. Without
+  // fp16, returns true.
   bool may_step(const torch::optim::Optimizer& optimizer) const {
     return scaler_ == nullptr || scaler_->may_step(optimizer);
   }

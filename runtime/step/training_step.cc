@@ -1,21 +1,23 @@
-// How gradients become what an optimizer steps on: the mean over all ranks.
+// How the gradients that an optimizer steps on become the mean over all ranks.
 //
-// A prepared model has a copy on every rank. The copies remain equal because every optimizer step
-// is made on the same gradients. Three things stand between a program and that mean, and this file
-// brings them together.
+// A prepared model has a copy on every rank, or is sharded over the ranks. Copies remain equal
+// because every optimizer step is made on the same gradients. Three things stand between a program
+// and that mean, and this file brings them together.
 //
 // clang-format off
 // - Accumulation. In a window of N batches only the last backward pass needs to reduce, because a
 //   sum of means is the mean of sums. begin_batch() asks the window (core/accumulation.h) whether
 //   the batch ends it. If not, a GradientSyncScope marks the models, and models_to_reduce() leaves
-//   out the marked ones. Nothing else keeps gradients from being reduced.
+//   out the marked models. no_sync() and LocalSgd mark models in the same way. Models that the loss
+//   does not reach are left out, too. Sharded models are reduced in each pass outside of no_sync().
 // - Precision. In fp16 the loss is multiplied by a scale before the pass, and the gradients are
-//   divided by it before the step (docs/decisions/0018). Gradients that are added up must have one
-//   scale, so a batch takes the scale that the end of its window will have.
+//   divided by that scale before the step (docs/decisions/0018). All gradients of a window must
+//   have the same scale, because they are added up. So each batch takes the scale that the window
+//   will have at its end.
 // - Ranks that differ. A rank may have changed its model, have no path from its loss to the model,
 //   or have run out of batches. Reducing is collective, so a rank that does not take part leaves
-//   the others waiting. agree() and touch_called_models() settle all of this before the pass
-//   begins. After that every rank makes the same calls.
+//   the others waiting. agree() and touch_called_models() settle this before the pass begins. After
+//   that every rank makes the same calls.
 // clang-format on
 //
 // An example, with a window of two batches on two ranks:
@@ -27,8 +29,8 @@
 //                                 all-reduced while the pass runs
 // clang-format on
 //
-// A pass that throws leaves gradients that are neither local nor reduced. BackwardPassScope marks
-// them (optim/gradient_origin.h), and the optimizer refuses to step until they are zeroed.
+// A pass that throws leaves gradients that are partly local and partly reduced. BackwardPassScope
+// marks them (optim/gradient_origin.h), and the optimizer refuses to step until they are zeroed.
 #include "runtime/step/training_step.h"
 
 #include <algorithm>
@@ -54,8 +56,8 @@ void add_parameters(const std::vector<at::Tensor>& more, std::vector<at::Tensor>
   all.insert(all.end(), more.begin(), more.end());
 }
 
-// Makes the pass while the models reduce their gradients. If the pass fails, the models can
-// make another one.
+// Makes the pass while the models reduce their gradients. If the pass fails, resets the models, so
+// that they can make a new pass.
 void reduce_during(const std::function<void()>& pass, const Strategies& models,
                    const at::Tensor& loss) {
   try {
@@ -160,8 +162,8 @@ void TrainingStep::check_loss(const at::Tensor& loss) const {
   if (precision_ != MixedPrecision::kNo) expect_autocast(loss, run_.models());
 }
 
-// Returns the models that the loss depends on, except those whose gradients accumulate(), no_sync()
-// or LocalSgd keeps local.
+// Returns the models that the loss depends on. Leaves out models whose gradients accumulate(),
+// no_sync() or LocalSgd keeps local.
 Strategies TrainingStep::models_to_reduce(const at::Tensor& loss) const {
   const Strategies prepared = process_->models.all();
   const LossGraph graph(loss, prepared);
@@ -173,9 +175,9 @@ Strategies TrainingStep::models_to_reduce(const at::Tensor& loss) const {
   return reduced;
 }
 
-// If a rank has called a model, but its loss does not depend on it, the other ranks would wait for
-// it in their pass. Adds the models that were called to `reduced`, and returns a loss that depends
-// on them with a gradient of zero.
+// Adds the models that were called to `reduced`, and returns a loss that depends on them with a
+// gradient of zero. Otherwise, if a rank has called a model, but its loss does not depend on it,
+// the other ranks would wait for this rank.
 at::Tensor TrainingStep::touch_called_models(const at::Tensor& loss, Strategies& reduced) const {
   at::Tensor with = loss;
   for (const auto& model : process_->models.all()) {
@@ -198,8 +200,8 @@ void TrainingStep::agree(const Strategies& reduced) {
   for (const auto& model : reduced) model->agree_on_changes();
 }
 
-// The gradients of a batch inside a window are reduced at the end of the window, so its loss gets
-// the scale that the end will have.
+// The gradients of a batch inside a window are reduced at the end of the window. So the loss of the
+// batch gets the scale that the window will have at its end.
 at::Tensor TrainingStep::scale(const at::Tensor& loss, bool is_reduced) {
   if (scaler_ == nullptr) return loss;
   const bool is_open = !process_->open_batches.of(*window_).empty();
@@ -229,8 +231,8 @@ void TrainingStep::backward(const at::Tensor& users_loss, const BackwardOptions&
         "give backward() the loss that is computed from them; or use no_sync()");
   }
   agree(reduced);
-  // Not inside join_uneven_inputs(): ranks that have ended would not take part in the check, and
-  // would not count the pass.
+  // Not checked inside join_uneven_inputs(), because ranks that have ended would not take part in
+  // the check, and would not count the pass.
   const bool is_checked = !reduced.empty() && process_->uneven_inputs == nullptr;
   if (is_checked) parameter_check_.begin_pass(*process_->communicator);
   BackwardPassScope gradients(process_->gradients);

@@ -20,10 +20,10 @@ namespace accel::runtime {
 
 class RunState;
 
-// The methods are in the order in which a program causes them in a step. Without begin_batch(), the
-// step is a window of one batch. accel/accelerator.h says what each method throws. Not thread-safe.
-//
-// docs/life-of-a-step.md follows a step through the functions that are called below.
+// The training steps of one Accelerator. The methods are in the order in which a program causes
+// them in a step. Without begin_batch(), the step is a window of one batch. accel/accelerator.h
+// says what each method throws. docs/life-of-a-step.md follows a step through the functions that
+// are called below. Not thread-safe.
 class TrainingStep {
  public:
   using Modules = std::vector<std::shared_ptr<torch::nn::Module>>;
@@ -33,16 +33,17 @@ class TrainingStep {
   TrainingStep(std::shared_ptr<ProcessState> process, const AcceleratorOptions& options,
                RunState& run);
 
-  // Add a model or an optimizer to the steps. A prepared optimizer asks the returned OptimizerStep
+  // Add a model or an optimizer to the steps. A prepared optimizer uses the returned OptimizerStep
   // in its own step(). The OptimizerStep keeps the process's world alive.
   void add_model(const std::shared_ptr<ParallelStrategy>& strategy);
   OptimizerStep add_optimizer(const std::shared_ptr<torch::optim::Optimizer>& optimizer);
   // Forgets all models and optimizers, and the open window.
   void clear();
 
-  // Step 1: begins a batch. The window of accumulation counts it, and decides whether the batch
+  // Step 1: begins a batch. The window of accumulation counts the batch, and decides whether it
   // ends the window. If it does not, backward() keeps the gradients of the models local while the
-  // scope lives. If the batch ends a short window, existing gradients are scaled up.
+  // scope lives, except those of sharded models. If the batch ends a short window, existing
+  // gradients are scaled up.
   [[nodiscard]] AccumulationScope begin_batch(Modules modules, Strategies strategies);
   bool sync_gradients() const { return window_->sync_gradients(); }
   void set_sync_gradients(bool sync);
@@ -50,8 +51,8 @@ class TrainingStep {
   // Steps 2 and 3: make the backward pass, and reduce gradients while it runs.
   void backward(const at::Tensor& loss, const BackwardOptions& options);
 
-  // Step 4. In fp16 all of these divide gradients by the scale of the loss, once after each
-  // backward pass: those of all optimizers, of one, or of those that have `parameters`.
+  // Step 4. In fp16 all four methods divide gradients by the loss scale, once after each backward
+  // pass. They divide the gradients of all optimizers, of one, or of those that have `parameters`.
   void unscale();
   void unscale(const torch::optim::Optimizer& optimizer);
   at::Tensor clip_grad_norm(const std::vector<at::Tensor>& parameters, double max_norm,
@@ -63,8 +64,8 @@ class TrainingStep {
   // Returns true if any optimizer skipped its last step.
   bool was_skipped() const { return scaler_ != nullptr && scaler_->any_step_was_skipped(); }
 
-  // Call it between two steps, before a save. Brings gradients and scale to the state that a
-  // checkpoint needs, and compares the ranks' parameters.
+  // Prepares a save, and compares the ranks' parameters. Call it between two steps. In fp16, brings
+  // gradients to the scale that the checkpoint will have.
   void prepare_save();
 
   // Runs `body`, in which ranks may have different numbers of batches.
@@ -81,12 +82,12 @@ class TrainingStep {
   Strategies models_to_reduce(const at::Tensor& loss) const;
   at::Tensor touch_called_models(const at::Tensor& loss, Strategies& reduced) const;
   void agree(const Strategies& reduced);
-  // Makes the pass, as one call of the communicator or as several.
+  // Makes the backward pass, as one call of the communicator or as several.
   void reduce_in_calls(const std::function<void()>& pass, const Strategies& reduced,
                        const at::Tensor& loss);
   at::Tensor scale(const at::Tensor& loss, bool is_reduced);
   // Returns the scaler, or null without fp16. Throws std::logic_error if gradients cannot be
-  // unscaled now, because their window has not ended.
+  // unscaled now, because the window has not ended.
   GradScaler* unscaling() const;
 
   const std::shared_ptr<ProcessState> process_;

@@ -49,8 +49,8 @@ std::optional<int> run_uneven(ProcessState& process, const std::function<void()>
                                        std::string(error.what()) + "',");
     throw;
   }
-  // Passes made for the other ranks add nothing to this rank's gradients, so these still
-  // count as reduced.
+  // Passes that are made for the other ranks add nothing to this rank's gradients, so these
+  // gradients still count as reduced.
   const BackwardPassScope shadows(process.gradients, GradientOrigin::kReduced);
   return inputs->finish();
 }

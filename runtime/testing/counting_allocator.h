@@ -43,8 +43,8 @@ class CountingAllocator final : public c10::Allocator {
     const std::lock_guard lock(mutex_);
     return std::exchange(peak_, live_);
   }
-  // Calls `body` in the allocation of this number, counted from 1, after now. No other thread may
-  // make tensors meanwhile.
+  // Calls `body` in the allocation of this number, counted from 1 after this call. No other thread
+  // may make tensors meanwhile.
   void at_allocation(int number, std::function<void()> body) {
     call_ = std::move(body);
     until_call_ = number;
@@ -60,7 +60,7 @@ class CountingAllocator final : public c10::Allocator {
   std::function<void()> call_;
 };
 
-// Counts from the first call on.
+// Returns the allocator, which counts from the first call on.
 inline CountingAllocator& counted() {
   static auto* const allocator = [] {
     auto* const made = new CountingAllocator;

@@ -26,7 +26,7 @@ inline Values values(const torch::Tensor& tensor) {
   return {here.data_ptr<std::int64_t>(), here.data_ptr<std::int64_t>() + here.numel()};
 }
 
-// Sample i is the number i.
+// A dataset in which sample i is the number i.
 struct Numbers : torch::data::datasets::BatchDataset<Numbers, torch::Tensor> {
   explicit Numbers(std::size_t numbers) : count(numbers) {}
   torch::Tensor get_batch(c10::ArrayRef<std::size_t> indices) override {
@@ -55,7 +55,7 @@ struct NumberStream : torch::data::datasets::StatefulDataset<NumberStream, torch
   bool sized;
 };
 
-// As Numbers, but counts the samples that are read, and throws at sample `fails_at`.
+// A dataset like Numbers that counts the samples that are read, and throws at sample `fails_at`.
 struct MapNumbers : torch::data::datasets::BatchDataset<MapNumbers, torch::Tensor> {
   explicit MapNumbers(std::size_t size) : count(size) {}
   torch::Tensor get_batch(c10::ArrayRef<std::size_t> indices) override {
@@ -70,8 +70,8 @@ struct MapNumbers : torch::data::datasets::BatchDataset<MapNumbers, torch::Tenso
   std::shared_ptr<std::atomic<std::size_t>> read = std::make_shared<std::atomic<std::size_t>>(0);
 };
 
-// A stream of `size` numbers that starts at 100 * epoch. Each call returns at most `piece` of them.
-// It throws after `fails_after` numbers.
+// A stream of `size` numbers that starts at 100 * epoch. Each call returns at most `piece` numbers.
+// The stream throws after `fails_after` numbers.
 struct StreamNumbers : torch::data::datasets::StatefulDataset<StreamNumbers, torch::Tensor> {
   explicit StreamNumbers(std::size_t size, std::size_t most = 1000) : count(size), piece(most) {}
   std::optional<torch::Tensor> get_batch(std::size_t size) override {

@@ -1,6 +1,6 @@
 // Simulates disks that fail and processes that die while they write. A program that links this
-// library gets its own open(), pwrite(), rename() and so on, which replace those of libc for the
-// program and all its libraries. Not thread-safe.
+// library gets its own open(), pwrite(), rename() and so on. They replace the functions of libc for
+// the program and all its libraries. Not thread-safe.
 #pragma once
 
 #include <functional>
@@ -23,8 +23,8 @@ struct DiskFaults {
   // Only operations on paths with this prefix count. If empty, none do.
   std::string under;
   // The number, from 1, of the operation in which the process kills itself (SIGKILL). Only
-  // operations that change the disk count. A write is then half done, any other operation not at
-  // all. If 0, none.
+  // operations that change the disk count. A write is then half done. Any other operation is not
+  // done at all. If 0, the process does not kill itself.
   int kill_at = 0;
   // Returns the errno that an operation fails with, or 0 if it succeeds.
   std::function<int(const DiskOperation&)> error = nullptr;

@@ -9,9 +9,9 @@
 
 namespace accel::runtime {
 
-// Joins the world that the environment describes, with the first fake device. Tensors on it are
-// exchanged by a fake NCCL, which computes each call at once over Gloo. While the device is stuck,
-// a call has no effect, as if its kernel waited for a peer that never comes.
+// Joins the world that the environment describes, with the first fake device. Tensors on the device
+// are exchanged by a fake NCCL, which executes each call immediately over Gloo. While the device is
+// stuck, a call has no effect, as if its kernel waited for a peer that never comes.
 std::shared_ptr<Communicator> join_fake_gpus(
     std::chrono::milliseconds timeout = std::chrono::minutes(30));
 

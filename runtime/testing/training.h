@@ -1,8 +1,8 @@
 // LibTorch's headers for tests that train: common layers, optimizers, autocast, derivatives and
 // datasets.
 //
-// <torch/nn.h> is not among them, because a file that includes it takes 10 s of processor time
-// longer to compile. A test includes the headers of further layers itself.
+// <torch/nn.h> is not among them, because it adds 10 s of processor time to the compilation of a
+// file. A test includes the headers of further layers itself.
 #pragma once
 
 #include <ATen/autocast_mode.h>

@@ -16,8 +16,8 @@ namespace accel::runtime {
 // Only one process may write the file. Not thread-safe.
 class AppendFile {
  public:
-  // Makes the file. Throws std::filesystem::filesystem_error if it already exists. All methods
-  // throw that for disk errors.
+  // Makes the file. Throws std::filesystem::filesystem_error if the file already exists. All
+  // methods throw the same class for disk errors.
   static AppendFile create(const std::filesystem::path& path);
   // Opens or makes a file of lines. Cuts off an incomplete last line, which a machine's crash or a
   // full disk can leave.

@@ -9,10 +9,10 @@
 
 namespace accel::runtime {
 
-// Writes a file metrics.jsonl with one JSON object per line: {"time": SECONDS, "config": {...}} for
-// each start of the run, {"time": SECONDS, "step": N, "values": {...}} for each log(), without
-// "step" if none was given. A restarted run appends to the same file, and the last line of a step
-// is the valid one.
+// Writes a file metrics.jsonl with one JSON object per line. Each start of the run writes {"time":
+// SECONDS, "config": {...}}. Each log() writes {"time": SECONDS, "step": N, "values": {...}},
+// without "step" if none was given. A restarted run appends to the same file, and the last line of
+// a step is the valid one.
 class JsonLinesTracker : public Tracker {
  public:
   explicit JsonLinesTracker(const std::filesystem::path& folder)

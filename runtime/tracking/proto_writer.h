@@ -15,9 +15,9 @@ class ProtoWriter {
   ProtoWriter& add_integer(int field, std::int64_t value);  // int32, int64, enum, bool
   ProtoWriter& add_float(int field, float value);
   ProtoWriter& add_double(int field, double value);
-  // string. Bytes that are not UTF-8 are replaced by U+FFFD, because parsers would reject them.
+  // A string field. Bytes that are not UTF-8 are replaced by U+FFFD, because parsers reject them.
   ProtoWriter& add_text(int field, std::string_view text);
-  // bytes and nested messages.
+  // Fields of bytes and of nested messages.
   ProtoWriter& add_bytes(int field, std::string_view bytes);
   ProtoWriter& add_message(int field, const ProtoWriter& message) {
     return add_bytes(field, message.bytes());

@@ -10,9 +10,9 @@
 namespace accel::runtime {
 
 // Writes event files for TensorBoard. Each process writes a new file,
-// events.out.tfevents.TIME.HOST.PID.N, which TensorBoard reads after the existing ones. The first
-// logged step tells TensorBoard where a restarted run has resumed: it discards the values of
-// earlier files from there on (docs/decisions/0020).
+// events.out.tfevents.TIME.HOST.PID.N, which TensorBoard reads after the existing ones. When a
+// restarted run logs its first step, TensorBoard discards the values of earlier files from that
+// step on (docs/decisions/0020).
 class TensorBoardTracker : public Tracker {
  public:
   explicit TensorBoardTracker(std::filesystem::path folder) : folder_(std::move(folder)) {}

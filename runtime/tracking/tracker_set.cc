@@ -74,7 +74,7 @@ void TrackerSet::start(const std::filesystem::path& folder, const TrackedValues&
   finish();
   for (Entry& entry : trackers_) {
     entry.failures = 0;
-    // Checked on every process, so that a mistake of the program is an error on all of them.
+    // Checked on every process, so that a mistake of the program is an error on all processes.
     require_folder(entry.choice, folder);
     if (writes_) {
       entry.tracker = make_tracker(entry.choice, folder);

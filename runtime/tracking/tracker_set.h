@@ -12,17 +12,18 @@
 
 namespace accel::runtime {
 
-// The trackers of a run. Their exceptions never reach the caller. If a tracker throws, it loses the
-// values of that call; later calls are made again. The first failure of each tracker is logged to
-// standard error, and finish() logs how many calls failed (docs/decisions/0020). Not thread-safe.
+// The trackers of a run. Exceptions of a tracker (std::exception) never reach the caller. If a
+// tracker throws, it loses the values of that call, and later calls are still made. The first
+// failure of each tracker is logged to standard error, and finish() logs how many calls failed
+// (docs/decisions/0020). Not thread-safe.
 class TrackerSet {
  public:
-  // `writes` is true on the process that reports. On the others no method writes anything. Throws
-  // std::invalid_argument for an unknown name, or if two trackers have one name.
+  // `writes` is true on the process that reports. On other processes no method writes anything.
+  // Throws std::invalid_argument for an unknown name, or if two trackers have the same name.
   TrackerSet(const std::vector<TrackerChoice>& choices, bool writes);
 
-  // Begins a run with files in `folder`. Throws std::invalid_argument if a tracker needs a folder
-  // and it is empty.
+  // Begins a run with files in `folder`. Ends a run that has begun before. Throws
+  // std::invalid_argument if a tracker needs a folder and `folder` is empty.
   void start(const std::filesystem::path& folder, const TrackedValues& config);
   // Throws std::logic_error if there are trackers and no run has begun.
   void log(const TrackedValues& values, std::optional<std::int64_t> step);

@@ -28,8 +28,8 @@ std::uint64_t position(const Shape& offsets, const Box& box) {
   return at;
 }
 
-// Returns the first dimension from which on `part` is consecutive in `box`: all later dimensions
-// are whole.
+// Returns the first dimension from which on `part` is consecutive in `box`, because it is whole in
+// all later dimensions.
 std::size_t first_consecutive(const Box& part, const Box& box) {
   std::size_t d = part.sizes.size();
   while (d > 0 && (d == part.sizes.size() || part.sizes[d] == box.sizes[d])) --d;
@@ -109,7 +109,7 @@ std::vector<Box> boxes_of_range(const Shape& shape, std::uint64_t begin, std::ui
   const std::vector<std::uint64_t> stride = strides(shape);
   std::vector<Box> boxes;
   while (begin < end) {
-    // The largest box that begins here: whole in all dimensions after d, some indices in d.
+    // The largest box that begins here has whole dimensions after d, and some indices of d.
     std::size_t d = 0;
     while (d + 1 < shape.size() && (begin % stride[d] != 0 || end - begin < stride[d])) ++d;
     Box box = {.offsets = index_at(shape, begin), .sizes = Shape(shape.size(), 1)};

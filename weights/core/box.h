@@ -1,5 +1,5 @@
-// Parts of tensors: boxes of indices, and the runs of elements that two boxes have in common. Pure.
-// Used to read a checkpoint with another number of ranks than the one that wrote it.
+// Parts of tensors: boxes of indices, and the runs of elements that two boxes have in common. With
+// them, a checkpoint can be read by another number of ranks than the one that wrote it. Pure.
 #pragma once
 
 #include <cstdint>
@@ -43,19 +43,19 @@ struct Run {
   friend bool operator==(const Run&, const Run&) = default;
 };
 
-// Returns how the elements of `part` move from `from` to `to`, two boxes that contain it. The runs
-// are as long as possible and ascend in `to`.
+// Returns the runs by which the elements of `part` move from `from` to `to`, two boxes that contain
+// it. The runs are as long as possible and ascend in `to`.
 std::vector<Run> runs(const Box& part, const Box& from, const Box& to);
 
 // Returns the boxes of the elements begin <= i < end of a tensor in row-major order, ascending.
-// Each box is consecutive in the tensor. A range of a matrix gives three boxes at most: the rest of
-// a row, whole rows, and the beginning of a row. Empty if begin == end. end must not exceed the
-// number of elements.
+// Each box is consecutive in the tensor. A range of a matrix gives at most three boxes: the rest of
+// a row, whole rows, and the beginning of a row. Returns no boxes if begin == end. `end` must not
+// exceed the number of elements.
 std::vector<Box> boxes_of_range(const Shape& shape, std::uint64_t begin, std::uint64_t end);
 
-// Returns a fault, such as "has no element [3, 0]" or "has element [3, 0] twice", if the boxes do
-// not cover a tensor of this shape exactly, and nullopt if they do. Empty boxes do not count. The
-// boxes must fit the shape. Costs n log n for n boxes that are ranges of rows or of elements.
+// Returns nullopt if the boxes cover a tensor of this shape exactly. Otherwise returns a fault,
+// such as "has no element [3, 0]" or "has element [3, 0] twice". Empty boxes do not count. The
+// boxes must fit the shape. Takes time n log n for n boxes that are ranges of rows or of elements.
 std::optional<std::string> fault_of_cover(const Shape& shape, std::vector<Box> boxes);
 
 // Returns "[3, 0]".

@@ -15,8 +15,8 @@ using Kind = PickleValue::Kind;
 
 constexpr std::string_view kModule = "torch.distributed.checkpoint.metadata ";
 
-// Everything that torch writes into such a file: classes of kModule, and others. Only their names
-// are used.
+// All classes that torch writes into such a file: classes of kModule, and others. Only their
+// names are used.
 constexpr std::string_view kClasses[] = {
     "Metadata",      "TensorStorageMetadata", "BytesStorageMetadata", "TensorProperties",
     "MetadataIndex", "ChunkStorageMetadata",  "StorageMeta",          "_MEM_FORMAT_ENCODING"};

@@ -33,15 +33,16 @@ struct DcpTensor {
 
 struct DcpMetadata {
   std::map<std::string, DcpTensor> tensors;
-  std::vector<std::string> objects;  // Names of what is no tensor, such as a learning rate.
+  std::vector<std::string> objects;  // Names of objects that are no tensors, for example a rate.
 };
 
-// The largest `.metadata` that is read, in bytes. Those of 1,000 ranks have about 60 MB.
+// The largest `.metadata` that is read, in bytes. That of a checkpoint of 1,000 ranks has
+// about 60 MB.
 inline constexpr std::uint64_t kMaxDcpMetadata = 128 << 20;
 
 // Parses the file. `file` names it in errors. Throws CheckpointError if the file is torn, holds
-// anything else than DCP's metadata of version 1, has an unknown dtype, a chunk outside of its
-// tensor or without a place, or a name of a file in another folder.
+// anything else than DCP's metadata of version 1, or has an unknown dtype. Also throws it for a
+// chunk outside of its tensor or without a place, or for a name of a file in another folder.
 DcpMetadata parse_dcp_metadata(std::string_view bytes, const std::string& file);
 
 // Returns the dtype of a name in Python, such as "torch bfloat16" or "torch BFloat16Storage".

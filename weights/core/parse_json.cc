@@ -5,9 +5,9 @@ namespace {
 
 constexpr int kMaxDepth = 32;
 
-// Counts brackets outside of strings. The answer may be wrong if the text is not JSON, which the
-// parser then refuses. nlohmann's parser could count through a callback, but that takes time
-// quadratic in the number of entries.
+// Counts brackets outside of strings. The result may be wrong if the text is not JSON, which the
+// parser then refuses. nlohmann's parser could count through a callback, but that takes quadratic
+// time in the number of entries.
 bool is_too_deep(std::string_view text) {
   int depth = 0;
   bool in_string = false;

@@ -7,8 +7,8 @@
 namespace accel::weights {
 
 // Returns the parsed text, or a discarded value (is_discarded()) if it is not JSON or nests deeper
-// than 32 levels. No file of ours does, and nlohmann's dump() and copies recurse, so deep nesting
-// would overflow the stack.
+// than 32 levels. No file of accel nests deeper. Deep nesting would overflow the stack, because
+// nlohmann's dump() and copies recurse.
 nlohmann::json parse_json(std::string_view text);
 
 }  // namespace accel::weights

@@ -24,7 +24,7 @@ const PickleValue* PickleValue::find(std::string_view key) const {
   return nullptr;
 }
 
-// The machine of a pickle: a stack of values, marks in it, and a memo.
+// The state in which a pickle is read: a stack of values, marks in the stack, and a memo.
 class PickleReader {
  public:
   PickleReader(std::string_view bytes, bool (*is_known)(std::string_view), Pickle& to)

@@ -1,7 +1,7 @@
-// Reads Python's pickles as data. Nothing is ever imported or called: a global is a name, and what
-// would be a call is a value that holds the name and the arguments. Pure.
+// Reads Python's pickles as data. Nothing is ever imported or called. A global is read as a name,
+// and a call as a value that holds the name and the arguments. Pure.
 //
-// The opcodes are those that torch's files have (protocols 2 to 5, about 40). Every value takes at
+// Only the opcodes of torch's files are known (protocols 2 to 5, about 40). Every value takes at
 // least one byte of the file, so the memory is bounded by the size of the file.
 #pragma once
 
@@ -25,8 +25,8 @@ struct PickleValue {
     kList,       // Lists, tuples and sets.
     kDict,       // items has the key and the value of each entry in turn.
     kGlobal,     // text is "module name".
-    kObject,     // What a call would have made. items[0] is the global, items[1] the arguments.
-    kPersistent  // A reference to something outside the pickle. items[0] is its id.
+    kObject,     // The result of a call. items[0] is the global, items[1] the arguments.
+    kPersistent  // A reference to data outside the pickle. items[0] is its id.
   };
   Kind kind = Kind::kNone;
   std::int64_t number = 0;  // The value of kBool and kInt.
@@ -44,8 +44,8 @@ struct PickleValue {
 // Owns the values of one pickle.
 class Pickle {
  public:
-  // Throws std::invalid_argument, which says at which byte, if the pickle ends early, has an opcode
-  // that torch's files do not have, or a global for which `is_known` returns false.
+  // Throws std::invalid_argument, which names the byte, if the pickle ends early or has an opcode
+  // that torch's files do not have. Also throws it for a global for which `is_known` returns false.
   Pickle(std::string_view bytes, bool (*is_known)(std::string_view global));
 
   const PickleValue& root() const { return *root_; }

@@ -45,7 +45,7 @@ SafetensorsDtype dtype_named(const std::string& name, const std::string& tensor,
                         ", which is not supported: convert it first");
 }
 
-// The same as byte_count() for a shape from a file, which may overflow 64 bits: then it throws.
+// Returns byte_count() for a shape from a file. Throws if the result overflows 64 bits.
 std::uint64_t checked_byte_count(const SafetensorsEntry& entry, const std::string& file) {
   std::uint64_t bytes = element_size(entry.dtype);
   bool overflow = false, empty = false;

@@ -1,6 +1,6 @@
-// The headers of safetensors files, the format of Hugging Face: 8 bytes that hold the length of the
-// header (little-endian), the header in JSON, and then the bytes of all tensors without gaps.
-// Errors name the file by the parameter `file`.
+// The headers of safetensors files, the format of Hugging Face. A file has 8 bytes with the length
+// of the header (little-endian), the header in JSON, and then the bytes of all tensors without
+// gaps. Errors name the file by the parameter `file`.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@
 
 namespace accel::weights {
 
-// In ascending order of alignment. A file has the tensors of the last dtype first, so that each
-// tensor is aligned.
+// The dtypes, in ascending order of alignment. A file has the tensors of the last dtype first, so
+// that each tensor is aligned.
 enum class SafetensorsDtype {
   kBool,
   kU8,
@@ -76,8 +76,9 @@ std::string header_bytes(const SafetensorsHeader& header);
 std::uint64_t header_length(std::string_view first_bytes, std::uint64_t file_size,
                             const std::string& file);
 
-// Reads a JSON header. Throws CheckpointError if it is malformed or has an unknown dtype, or if its
-// tensors overlap, leave gaps or do not fill the rest of a file of `file_size` bytes exactly.
+// Reads a JSON header. Throws CheckpointError if the header is malformed or has an unknown dtype.
+// Also throws it if its tensors overlap, leave gaps or do not fill the rest of a file of
+// `file_size` bytes exactly.
 SafetensorsHeader parse_header(std::string_view json, std::uint64_t file_size,
                                const std::string& file);
 

@@ -1,4 +1,5 @@
-// What a checkpoint of several files holds, and which bytes of it a process must read. Pure.
+// The tensors of a checkpoint of several files, and the bytes that a process must read
+// of them. Pure.
 #pragma once
 
 #include <cstdint>
@@ -48,8 +49,8 @@ struct ByteRange {
   friend bool operator==(const ByteRange&, const ByteRange&) = default;
 };
 
-// Returns what to read for a part of a tensor, which must lie within it: each byte of the part
-// once, in ascending order of file and place. Neighbouring ranges are joined.
+// Returns the ranges to read for a part of a tensor, which must lie within the tensor. Each byte of
+// the part is read once, in ascending order of file and place. Neighbouring ranges are joined.
 std::vector<ByteRange> reads_for(const SavedTensor& tensor, const Box& wanted);
 
 }  // namespace accel::weights

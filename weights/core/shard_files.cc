@@ -40,7 +40,7 @@ json sharding_info(const SafetensorsHeader& header, const std::string& file) {
   return info;
 }
 
-// Returns the shape that a tensor has at least, if this part ends where `box` does.
+// Returns the smallest shape that a tensor can have if a part of it ends where `box` does.
 Shape grown(const SavedTensors& saved, const std::string& name, const Box& box) {
   Shape shape(box.sizes.size());
   for (std::size_t d = 0; d < shape.size(); ++d) {

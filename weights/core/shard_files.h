@@ -13,16 +13,17 @@
 
 namespace accel::weights {
 
-// The keys of torch.distributed.checkpoint in the header of a file. It ignores kFullShape, which is
-// ours: it shows that the file with the last part of a tensor is missing.
+// The keys in the header of a file. torch.distributed.checkpoint defines kShardingInfo and ignores
+// kFullShape, which only accel writes. kFullShape shows that the file with the last part of a
+// tensor is missing.
 inline constexpr char kShardingInfo[] = "DCP_SHARDING_INFO";
 inline constexpr char kSavedOffsets[] = "saved_offsets";
 inline constexpr char kFullShape[] = "full_shape";
 
-// Adds the tensors of one file to `saved`, whose list of files ends with it. `header` is the parsed
-// header of that file. Without sharding information, each tensor is whole. In files of torch the
-// shape of a tensor is the end of its last part, because they do not have it. Throws
-// CheckpointError, which names the file, if the information is malformed or contradicts the header.
+// Adds the tensors of one file to `saved`. The file must be the last in the list of `saved`, and
+// `header` is its parsed header. Without sharding information, each tensor is whole. torch's files
+// do not have the shape of a tensor, so it is the end of its last part. Throws CheckpointError,
+// which names the file, if the information is malformed or contradicts the header.
 void add_shard_file(const SafetensorsHeader& header, SavedTensors& saved);
 
 }  // namespace accel::weights

@@ -22,7 +22,7 @@ std::string file_name(int rank, std::size_t file, std::size_t files) {
 }  // namespace
 
 std::vector<ShardFile> shard_files(const std::vector<ShardPiece>& pieces, int rank) {
-  std::map<std::string, std::size_t> parts;  // By tensor, how many have a file.
+  std::map<std::string, std::size_t> parts;  // For each tensor, the number of parts in files.
   std::vector<std::map<std::string, std::size_t>> files(1);
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     // A tensor without elements has one part, which is empty.

@@ -21,7 +21,7 @@ struct ShardPiece {
 struct ShardFile {
   std::string name;
   std::string header;               // The first bytes of the file.
-  std::vector<std::size_t> pieces;  // Their bytes follow in this order, without gaps.
+  std::vector<std::size_t> pieces;  // The pieces whose bytes follow, in this order without gaps.
   std::uint64_t size = 0;           // The size of the file in bytes.
 };
 

@@ -12,7 +12,7 @@ namespace {
 using Kind = PickleValue::Kind;
 
 // Signatures and sizes of the parts of a zip archive. torch always writes the 64-bit directory end
-// too, but its archives of single tensors stay below the limits of the 32-bit one.
+// too, which is read only for archives beyond the limits of the 32-bit one.
 constexpr std::uint32_t kDirectoryEnd = 0x06054b50;
 constexpr std::uint64_t kDirectoryEndSize = 22;
 constexpr std::uint32_t kDirectoryEnd64 = 0x06064b50;
@@ -39,8 +39,8 @@ std::uint64_t number(std::string_view text, std::uint64_t at, std::size_t width,
   return value;
 }
 
-// Replaces those of a file's three numbers that are too large for 32 bits by the ones in the extra
-// field of its directory entry.
+// Replaces numbers of a file that are too large for 32 bits by the numbers in the extra field of
+// its directory entry.
 void read_extra(std::string_view extra, std::uint64_t* (&numbers)[3], const std::string& file) {
   for (std::uint64_t at = 0; at + 4 <= extra.size();) {
     const std::uint64_t id = number(extra, at, 2, file);
@@ -63,7 +63,7 @@ std::string inner_name(std::string_view name) {
   return std::string(slash == std::string_view::npos ? name : name.substr(slash + 1));
 }
 
-// What torch writes for one tensor.
+// Returns true for a global that torch writes for one tensor.
 bool is_known(std::string_view global) {
   return global == "torch._utils _rebuild_tensor_v2" ||
          global == "torch._utils _rebuild_parameter" || global == "collections OrderedDict" ||

@@ -30,9 +30,9 @@ std::vector<ArchiveEntry> archive_entries(std::string_view tail, std::uint64_t s
 // The size of a local header without its name, in bytes.
 inline constexpr std::uint64_t kLocalHeader = 30;
 
-// Returns where the bytes of `entry` begin in an archive of `size` bytes. `header` are the
-// kLocalHeader bytes at entry.header. Throws CheckpointError if it is malformed, or if the bytes
-// exceed the archive.
+// Returns the position at which the bytes of `entry` begin in an archive of `size` bytes. `header`
+// are the kLocalHeader bytes at entry.header. Throws CheckpointError if the header is malformed, or
+// if the bytes exceed the archive.
 std::uint64_t data_begin(const ArchiveEntry& entry, std::string_view header, std::uint64_t size,
                          const std::string& file);
 
