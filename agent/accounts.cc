@@ -58,7 +58,7 @@ absl::StatusOr<std::optional<process::Account>> LookUpAccount(const std::string&
          buffer.size() < kLargestBuffer) {
     buffer.resize(buffer.size() * 2);
   }
-  // Some databases report a name that they do not have as an error.
+  // Some databases report an unknown name as an error.
   const bool is_missing = error == 0 || error == ENOENT || error == ESRCH;
   if (found == nullptr && is_missing) return std::nullopt;
   if (found == nullptr) return NoAnswer(name, strerror(error));
@@ -96,8 +96,10 @@ void Accounts::Begin(const std::string& name) {
   if (entries_.size() >= kMaxEntries) {
     std::erase_if(entries_, [](const auto& each) { return !each.second.is_pending; });
   }
-  if (entries_.size() >= kMaxEntries) return;  // The database hangs.
-  Entry& entry = entries_[name];  // An answer whose time is over remains until the next.
+  // So many lookups are in progress only if the database hangs.
+  if (entries_.size() >= kMaxEntries) return;
+  // An old answer is kept until the next one.
+  Entry& entry = entries_[name];
   entry.begun = now;
   entry.is_pending = true;
   std::thread([name, look_up = options_.look_up, pause = options_.second_look, shared = shared_] {
@@ -174,7 +176,7 @@ absl::StatusOr<std::optional<process::Account>> Accounts::Find(const std::string
   if (!answer.ok()) return answer.status();
   const absl::Status allowed = CheckAccount(options_.rules, runs_as, *answer);
   if (!allowed.ok()) return allowed;
-  // Root needs no change of hands.
+  // A job of root runs as the agent itself, which is root.
   if ((*answer)->uid == 0) return std::nullopt;
   return answer;
 }

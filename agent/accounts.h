@@ -1,5 +1,5 @@
-// The accounts of this node's user database. A lookup may ask a server (LDAP), so each one has a
-// thread of its own, and the agent's loop never waits for it.
+// The accounts of this node's user database. A lookup may ask a server (LDAP) and take long. Each
+// lookup therefore has its own thread, and the agent's loop never waits for one.
 #pragma once
 
 #include <functional>
@@ -20,8 +20,8 @@
 
 namespace accel::agent {
 
-// Looks an account up in the user database. nullopt if there is none. UNAVAILABLE: the database
-// does not answer. Blocks.
+// Looks an account up in the user database. Returns nullopt if there is none. UNAVAILABLE: the
+// database does not answer. Blocks.
 absl::StatusOr<std::optional<process::Account>> LookUpAccount(const std::string& name);
 
 // Returns the name of the account of this process, or its uid if it has none.
@@ -41,26 +41,29 @@ class Accounts {
     LookUp look_up = LookUpAccount;
     common::Clock* clock = nullptr;
     absl::Duration timeout = absl::Seconds(5);    // Maximum time for a lookup.
-    absl::Duration lifetime = absl::Seconds(60);  // How long an account counts.
-    // How long it counts that there is none, or no answer. A user database may report a name that
-    // it has as missing while it starts.
+    absl::Duration lifetime = absl::Seconds(60);  // How long a found account counts.
+    // How long the answer counts that there is no such account, or that the database does not
+    // answer. Short, because a user database that is starting may report existing names as missing.
     absl::Duration failure_lifetime = absl::Seconds(1);
-    absl::Duration second_look = absl::Milliseconds(500);  // The pause before it is asked again.
+    // Pause before a name is looked up again after an answer that has no account.
+    absl::Duration second_look = absl::Milliseconds(500);
   };
 
   explicit Accounts(Options options);
 
-  // Takes the answers that have arrived, and gives up lookups that take too long. wake_fd() is not
-  // readable afterwards, and wake_at() is in the future.
+  // Takes the answers that have arrived. Gives up lookups that have taken longer than `timeout`.
+  // wake_fd() is not readable afterwards, and wake_at() is in the future.
   void Update();
 
-  // Returns false while the account is being looked up; wake_fd() is readable afterwards. Find()
-  // then has the answer. Begins the lookup if there is none. That an account is missing is asked
-  // twice before it is believed. An account whose time is over is looked up again.
+  // Returns true if Find() has an answer that still counts. Otherwise begins a lookup, unless
+  // one is in progress, and returns false. Once the lookup ends, wake_fd() is readable. An
+  // account that is reported as missing is looked up twice, because a database that is starting
+  // may report it wrongly. Returns true if too many lookups are in progress to begin one; Find()
+  // then returns UNAVAILABLE.
   bool IsKnown(const std::string& runs_as);
 
-  // Returns true if Find() has an answer, perhaps one whose time is over. Such an answer is enough
-  // for what runs already, and not for a new job.
+  // Returns true if Find() has an answer, even one that no longer counts. An old answer is enough
+  // for a relay that is in progress, but not for a new job.
   bool HasAnswer(const std::string& runs_as) const;
 
   // Returns the account as which a job with this JobSpec.runs_as runs here, or nullopt if it runs
@@ -70,14 +73,14 @@ class Accounts {
 
   // Readable when a lookup has ended, until Update() is called.
   int wake_fd() const { return shared_->wake.get(); }
-  // The time at which the oldest lookup in progress has taken too long.
+  // Returns the time at which the oldest lookup in progress will have taken too long.
   absl::Time wake_at() const;
 
  private:
   using Answer = absl::StatusOr<std::optional<process::Account>>;
 
-  // What the threads that look up use. They may outlive this object, because a database that hangs
-  // may never return.
+  // The state that the lookup threads share with this object. These threads may outlive it, because
+  // a lookup in a database that hangs may never return.
   struct Shared {
     common::WakeFd wake;
     absl::Mutex mutex;
@@ -94,7 +97,7 @@ class Accounts {
   bool IsFresh(const Entry& entry) const;
 
   const Options options_;
-  const std::shared_ptr<Shared> shared_;  // With the threads that look up.
+  const std::shared_ptr<Shared> shared_;  // Shared with the lookup threads.
   std::map<std::string, Entry> entries_;
 };
 

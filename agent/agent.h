@@ -1,4 +1,4 @@
-// The agent of one node: makes the node match what the coordinator wants.
+// The agent of one node. It makes the node match the desired state of the coordinator.
 //
 // clang-format off
 //   observe ─▶ exchange ─▶ reconcile ─▶ act, and again
@@ -32,14 +32,16 @@ class Agent {
   struct Options {
     v1::NodeObserved identity;          // See NodeState.
     std::vector<std::string> base_env;  // The environment that workers inherit, as NAME=VALUE.
-    std::string jobs_dir;               // The directory of output, unless the job names another.
+    std::string jobs_dir;               // The folder for output of jobs that name none.
     // Limits for the output in jobs_dir. The constructor sets their jobs_dir.
     OutputPruner::Options output = {};
     // The names of variables of this process that jobs of other users inherit too.
     std::set<std::string> pass_env = {};
-    absl::Duration heartbeat = absl::Seconds(1);  // Until the coordinator sets another one.
-    std::string cluster;                          // See ClusterMembership.
-    // Stores the cluster that the agent is about to join. If null, the next agent does not need it.
+    // The interval of reports until the coordinator sets another one.
+    absl::Duration heartbeat = absl::Seconds(1);
+    std::string cluster;  // See ClusterMembership.
+    // Called before the agent joins a cluster, to store the cluster's id for the next agent. If
+    // null, nothing is stored.
     std::function<absl::Status(const std::string& cluster)> remember_cluster;
   };
 
@@ -55,27 +57,33 @@ class Agent {
   };
 
   // Adopts the shims that an earlier agent of this node has left, which blocks for a bounded time.
-  // Nothing is reported before, because the coordinator takes what a report does not list for lost.
+  // The agent reports nothing before that, because the coordinator considers every generation lost
+  // that a report does not list.
   Agent(Options options, Dependencies dependencies);
 
   // Runs one turn without waiting. Returns the status of CoordinatorLink::fatal(): an error if the
   // agent cannot continue.
   absl::Status RunOnce();
 
-  // Waits until there may be something to do: news, the next heartbeat, `stop_fd` readable, or the
-  // time is `until`. Returns true if `stop_fd` is readable.
+  // Waits until there may be something to do, `stop_fd` is readable, or the time is `until`.
+  // Something to do is news from a shim, the coordinator, a lookup or a fetch, or that the next
+  // report is due. Returns true if `stop_fd` is readable.
   bool Wait(int stop_fd, absl::Time until = absl::InfiniteFuture());
 
   // Runs turns until `stop_fd` is readable (OK) or the agent cannot continue.
   absl::Status Run(int stop_fd);
 
-  // Tells the coordinator that the node is leaving, because `why`. The coordinator then has its
-  // jobs stopped here, and starts them elsewhere (docs/decisions/0043).
+  // Notes that the node is leaving, for the reason `why`, which all further
+  // reports have. The coordinator then stops the jobs on this node and starts them
+  // on other nodes (docs/decisions/0043).
   void SayGoodbye(const std::string& why) { state_.SayGoodbye(why); }
-  // Returns true if the coordinator knows of the goodbye and no process is left.
+  // Returns true if the coordinator has acknowledged the goodbye and no generation has
+  // a process here.
   bool has_left() const { return state_.goodbye_taken() && !state_.Holdings().processes; }
-  // Says goodbye, and runs turns until has_left(). Gives up after some seconds, for example because
-  // there is no coordinator. What has not been stopped then continues.
+  // Says goodbye, and runs turns until has_left(). Stops waiting if the coordinator has not
+  // acknowledged the goodbye within 2 s. After the acknowledgement the limit is 10 s plus the
+  // longest grace of a stop. Also returns when the agent cannot continue. Processes that are still
+  // running when it returns continue.
   void Leave(const std::string& why);
 
   const NodeState& state() const { return state_; }
@@ -90,21 +98,23 @@ class Agent {
   void Perform(const StartPart& action);
   void Perform(const StopPart& action);
   void Perform(const EndShim& action);
-  // Returns true if a start need not wait, and adds the upload for which it must.
+  // Returns true if a start need not wait for a lookup of its account or for its upload. Adds the
+  // job's upload to `uploads`, if it has one and its account is known.
   bool MayStart(const v1::DesiredGeneration& desired, std::vector<CodeRequest>* uploads);
   absl::Status Start(const StartPart& action, bool* has_shim);
-  // Makes the workers start in the job's upload, if there is one.
+  // Makes the workers start in the job's upload, if it has one and names no working directory.
   absl::Status EnterUpload(const v1::DesiredGeneration& desired, shim::StartCommand* start) const;
   absl::Status StartShim(const common::JobId& job, const std::optional<process::Account>& user);
-  // FAILED_PRECONDITION: the shim that the job has is not that of `user`.
+  // Checks that the job's shim runs as `user`. FAILED_PRECONDITION: it runs as another user.
   absl::Status CheckShim(const common::JobId& job,
                          const std::optional<process::Account>& user) const;
-  // Makes the folder of the job's output, unless it names another place or the shim makes it.
+  // Makes the folder for the job's output with the right owner. Does nothing if the job names its
+  // own folder, or if the shim can make it.
   absl::Status PrepareFolder(const v1::DesiredGeneration& desired,
                              const std::optional<process::Account>& user);
   // Returns the account of a job, or nullopt if it runs as this process's user.
   absl::StatusOr<std::optional<process::Account>> AccountOf(const std::string& runs_as) const;
-  // Sets whose rights the relay has. Returns false while that is not known.
+  // Sets with whose rights the relay reads. Returns false while the account is being looked up.
   bool SetRights(const v1::LogReader& reader, RelaySource* source) const;
   // Passes the jobs of this node to the pruner.
   void TidyUp();

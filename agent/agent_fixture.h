@@ -1,4 +1,5 @@
-// A fixture for tests: what an agent works with, and the desired states that a test sends to it.
+// A fixture for tests of an agent. It has the agent's dependencies, and makes the desired states
+// that a test sends.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -22,8 +23,8 @@ class AgentFixture : public ::testing::Test {
     return identity;
   }
 
-  // Returns what the agent of a test needs. Its relays and its link may be others than the
-  // fixture's.
+  // Returns the dependencies of an agent, with the given relays and link instead of
+  // the fixture's own.
   Agent::Dependencies With(LogRelays* relays, FakeLink* link) {
     return {.shims = &shims_,
             .link = link,

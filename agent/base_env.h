@@ -9,14 +9,13 @@
 
 namespace accel::agent {
 
-// Returns this process's environment as NAME=VALUE, without variables that workers must not get:
-// keys, the variables that give a process its rank (if a launcher started the agent), and
-// settings of accel's programs.
+// Returns this process's environment as NAME=VALUE, for workers. Keys, settings of accel's programs
+// and variables by which a launcher gives a process its rank are left out.
 std::vector<std::string> BaseEnv();
 
-// Returns what a job of another user inherits: what a log-in sets (PATH, HOME, USER, LOGNAME,
-// SHELL), LANG and TZ of this process, and its variables with the names in `pass`. This process's
-// own environment may have secrets and paths of root, so nothing else is passed on.
+// Returns the environment of a job of another user. It has the variables of a log-in (PATH, HOME,
+// USER, LOGNAME, SHELL). From this process it has LANG, TZ and the variables named in `pass`.
+// Nothing else is passed on, because the environment of root may have secrets and private paths.
 std::vector<std::string> UserBaseEnv(const process::Account& user,
                                      const std::set<std::string>& pass);
 

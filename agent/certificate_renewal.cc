@@ -18,11 +18,11 @@
 namespace accel::agent {
 namespace {
 
-// Pause between two looks at the clock, which may be set at any time.
+// Pause between two checks of what is due. Short, because the clock may be set at any time.
 constexpr absl::Duration kLook = absl::Seconds(10);
 // Pause between two questions for the coordinator's authorities.
 constexpr absl::Duration kQuestionPause = absl::Seconds(30);
-// Limit of one call. An agent that is stopped waits for it.
+// Time limit of one call. It is short, because an agent that is asked to stop waits for the call.
 constexpr std::chrono::seconds kCallLimit(5);
 
 CertificateSpan SpanOf(const security::ClientIdentity& identity) {
@@ -120,7 +120,8 @@ void CertificateRenewal::RunOnce() {
   plan_.NoteSuccess(options_.clock->Now());
 }
 
-// A question that fails is repeated. The link says that the coordinator is away.
+// A failed call is not logged, because the link logs that the coordinator is away. The next call
+// follows after the usual pause.
 void CertificateRenewal::AskForAuthorities() {
   const absl::Time now = options_.clock->Now();
   if (now < next_question_) return;
@@ -133,7 +134,8 @@ void CertificateRenewal::AskForAuthorities() {
   CompareAuthorities();
 }
 
-// Called after each change of what it compares, because it verifies signatures.
+// Called only after a change of the values that it compares, because to verify
+// signatures takes long.
 void CertificateRenewal::CompareAuthorities() {
   newest_is_outdated_ = security::IsOutdated(identity_, authorities_);
   present_is_former_ = !security::IsOfFirst(present_certificate_, identity_.authorities);
@@ -154,9 +156,9 @@ absl::Status CertificateRenewal::Renew() {
   return absl::OkStatus();
 }
 
-// Reads the identity that the files have now. Another process may have written it, or an earlier
-// renewal of this agent that reported a failure after it had written. Returns `why` if that
-// identity is neither the one in memory nor one that may replace it (security::Continues()).
+// Returns the identity that is in the files now. It may differ from the one in memory, because
+// another process has written it, or an earlier renewal has failed after it wrote. Returns `why` if
+// it is neither the one in memory nor one that may replace it (security::Continues()).
 absl::StatusOr<security::ClientIdentity> CertificateRenewal::ReadChanged(
     const absl::Status& why) const {
   ACCEL_ASSIGN_OR_RETURN(security::ClientIdentity read, files_.Read());
@@ -169,7 +171,7 @@ absl::StatusOr<security::ClientIdentity> CertificateRenewal::ReadChanged(
 
 RenewalThread::RenewalThread(CertificateRenewal::Options options)
     : renewal_(options), thread_([this, first = kLook * options.jitter] {
-        // Nodes that were started at the same moment do not ask at the same moment.
+        // The first pause is random, so that nodes that start together do not call together.
         wakeup_.WaitFor(first);
         while (!stopping_) {
           renewal_.RunOnce();

@@ -1,7 +1,7 @@
 // Renews the certificate of an agent while it runs (agent/core/renewal_plan.h decides when). A
-// renewed one is written to the state directory, and offered to the next connection. Every half
-// minute it asks the coordinator for the name of its authorities, because a rotation is no reason
-// to wait for months.
+// renewed certificate is written to the state directory, and the next connection uses it. While
+// connected, the agent also asks the coordinator every 30 s for the name of its authorities. A
+// rotation of the authorities is thus noticed months before the next renewal would be due.
 #pragma once
 
 #include <grpcpp/channel.h>
@@ -31,24 +31,24 @@ struct RenewalCalls {
   std::function<absl::StatusOr<security::RenewedCertificate>(
       const std::shared_ptr<grpc::Channel>& channel, const std::string& csr)>
       renew;
-  // Any call, which shows the coordinator the certificate of the channel. Returns the name of the
-  // coordinator's authorities (security/rotation.h).
+  // Makes a call that only presents the channel's certificate to the coordinator. Returns the name
+  // of the coordinator's authorities (security/rotation.h).
   std::function<absl::StatusOr<std::string>(const std::shared_ptr<grpc::Channel>& channel)> greet;
   // Returns true if the channel has a connection.
   std::function<bool(const std::shared_ptr<grpc::Channel>& channel)> is_connected;
-  // Returns a channel that shows this identity.
+  // Returns a channel that presents this identity.
   std::function<std::shared_ptr<grpc::Channel>(const security::ClientIdentity& identity)> open;
 };
 
 // Returns the calls to the coordinator at HOST:PORT.
 RenewalCalls CallsTo(const std::string& coordinator);
 
-// Not thread-safe, except that the link's thread uses the channels meanwhile.
+// Not thread-safe. Only `channels` is shared with other threads.
 class CertificateRenewal {
  public:
   struct Options {
     std::string state_dir;
-    security::ClientIdentity identity;  // What the channels show at the beginning.
+    security::ClientIdentity identity;  // The identity that the channels present first.
     std::shared_ptr<SessionChannels> channels;
     RenewalCalls calls;
     double jitter = 0;  // See RenewalPlan.
@@ -59,7 +59,7 @@ class CertificateRenewal {
   // The identity must be valid (security::CheckIdentity()).
   explicit CertificateRenewal(Options options);
 
-  // Does what is due now, and logs it. Blocks while it calls the coordinator.
+  // Performs the step that is due now, if any, and logs it. Blocks while it calls the coordinator.
   void RunOnce();
 
  private:
@@ -71,9 +71,10 @@ class CertificateRenewal {
   const Options options_;
   const security::IdentityFiles files_;
   RenewalPlan plan_;
-  security::ClientIdentity identity_;  // The newest one.
-  std::string present_certificate_;    // That of the present connection, in PEM.
-  std::string authorities_;            // The name of the coordinator's. Empty if it is not known.
+  security::ClientIdentity identity_;  // The newest identity.
+  std::string present_certificate_;    // The certificate of the present connection, in PEM.
+  // The name of the coordinator's authorities. Empty if it is not known.
+  std::string authorities_;
   absl::Time next_question_ = absl::InfinitePast();
   // See RenewalFacts.
   bool newest_is_outdated_ = false;

@@ -9,8 +9,8 @@
 namespace accel::agent {
 namespace {
 
-// A desired state repeats the descriptions of the node's jobs. The coordinator keeps at most 512
-// MiB for all jobs together, so no desired state reaches this limit.
+// Maximum size of a desired state. A desired state repeats the descriptions of the node's jobs. The
+// coordinator keeps at most 512 MiB for all jobs together, so no desired state reaches the limit.
 constexpr int kMaxDesiredBytes = 512 << 20;
 
 }  // namespace
@@ -22,10 +22,10 @@ std::shared_ptr<grpc::Channel> OpenChannel(
   // Timeout of one connection attempt. It is long because the agents of a whole cluster may
   // reconnect at the same time.
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 5000);
-  // The link adds its own back-off to this one.
+  // Short, because the link adds its own back-off.
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
-  // gRPC looks up a name again after 30 s by default. By then an agent whose coordinator has moved
-  // to another address would be lost.
+  // By default, gRPC looks up a name again only after 30 s. That is too long: if the coordinator
+  // moves to another address, its nodes would count as lost by then.
   arguments.SetInt(GRPC_ARG_DNS_MIN_TIME_BETWEEN_RESOLUTIONS_MS, 1000);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 10000);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 5000);
@@ -37,7 +37,8 @@ std::shared_ptr<grpc::Channel> OpenChannel(
     return grpc::CreateCustomChannel(coordinator, security::MakeClientCredentials(*identity),
                                      arguments);
   }
-  // The kernel names both users of a Unix socket, so the connection needs no encryption.
+  // The connection needs no encryption, because for a Unix socket the kernel names the user at
+  // the other end.
   return grpc::CreateCustomChannel(coordinator, grpc::experimental::LocalCredentials(UDS),
                                    arguments);
 }

@@ -11,9 +11,10 @@
 
 namespace accel::agent {
 
-// Returns a channel to HOST:PORT or unix:PATH. It connects with the first call, and again by
-// itself. Each channel has a connection of its own, also within one process.
-// With an identity, the connection is TLS, and shows it. Without one, it is a Unix socket.
+// Returns a channel to HOST:PORT or unix:PATH. The channel connects with the first call, and
+// reconnects by itself. Each channel has its own connection, even within one process. With an
+// identity, the connection uses TLS and presents that identity. Without an identity, `coordinator`
+// must be a Unix socket.
 std::shared_ptr<grpc::Channel> OpenChannel(
     const std::string& coordinator,
     const std::optional<security::ClientIdentity>& identity = std::nullopt);

@@ -21,22 +21,22 @@ class CoordinatorLink {
   // session the agent reports its whole state again.
   virtual uint64_t session() = 0;
 
-  // Sends the whole state. It replaces an older report that is still waiting to be sent. Discarded
-  // if there is no session.
+  // Sends the whole state. Replaces an older report that is still waiting to be sent. Without a
+  // session the report is discarded.
   virtual void Report(v1::NodeObserved observed) = 0;
 
   // Returns the maximum size of a report in bytes. It shrinks after the coordinator has rejected a
   // report as too large.
   virtual int64_t max_report_bytes() = 0;
 
-  // Returns the newest desired state that has arrived in this session since the last call. nullopt
-  // if there is none, or if a later session has begun, because messages of an earlier session have
-  // no effect in a later one.
+  // Returns the newest desired state that has arrived in this session since the last call. Returns
+  // nullopt if there is none. Also returns nullopt if a later session has begun, because messages
+  // of an earlier session have no effect in a later one.
   virtual std::optional<v1::NodeDesired> TakeDesired(uint64_t session) = 0;
 
-  // Returns an error once there can never be a session again. UNAUTHENTICATED: the first
-  // coordinator that answered refuses this node. ALREADY_EXISTS: another agent has
-  // taken over this node.
+  // Returns an error once there can never be a session again. UNAUTHENTICATED: the coordinator
+  // refuses this node, and no session has ever brought a desired state. ALREADY_EXISTS: another
+  // agent has taken over this node.
   virtual absl::Status fatal() = 0;
 
   // Readable when session(), TakeDesired() or fatal() have news.

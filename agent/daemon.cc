@@ -52,15 +52,16 @@ namespace accel::agent {
 namespace {
 
 constexpr size_t kMaxNameBytes = 128;  // The coordinator rejects longer names.
-// Time that the agent before may take to end. It waits for jobs that end with their agent.
+// Maximum time to wait until the previous agent has ended. That agent may be waiting for jobs that
+// end with their agent.
 constexpr absl::Duration kLockTimeout = absl::Seconds(40);
 constexpr int kAddressPauseMillis = 500;
-// Pause between two log lines that say the same.
+// Minimum time between two log lines with the same message.
 constexpr absl::Duration kLogPause = absl::Minutes(1);
 
-// Checks that only this user or root can make the socket. Waits for its folder, which a coordinator
-// that starts later makes. CANCELLED: the agent was asked to stop meanwhile. FAILED_PRECONDITION:
-// the folder is not safe.
+// Checks that only this user or root can make the coordinator's socket. If the socket's folder does
+// not exist, waits until a coordinator makes it. CANCELLED: the agent was asked to stop meanwhile.
+// FAILED_PRECONDITION: the folder is not safe.
 absl::Status AwaitSocketFolder(const std::string& socket, int stop_fd) {
   common::LogThrottle throttle(kLogPause);
   while (true) {
@@ -75,8 +76,8 @@ absl::Status AwaitSocketFolder(const std::string& socket, int stop_fd) {
 }
 
 // Returns the source address of the route to the coordinator. Waits for a name server and a route,
-// because an agent may be started before its host has a network. CANCELLED: it was asked to stop
-// meanwhile.
+// because an agent may be started before its host has a network. CANCELLED: the agent was asked to
+// stop meanwhile. INVALID_ARGUMENT: the coordinator's name does not resolve.
 absl::StatusOr<std::string> RouteAddress(const common::CoordinatorAddress& coordinator,
                                          int stop_fd) {
   common::LogThrottle throttle(kLogPause);
@@ -101,7 +102,7 @@ absl::StatusOr<std::string> OwnAddress(const AgentDaemonOptions& options,
     ACCEL_RETURN_IF_ERROR(AwaitSocketFolder(coordinator.socket, stop_fd));
   }
   std::string wish = options.advertise;
-  // Without another word, the jobs of a coordinator at a Unix socket stay on this machine.
+  // By default, a coordinator at a Unix socket uses only this machine.
   if (wish.empty() && coordinator.is_local()) wish = "127.0.0.1";
   if (wish.empty()) {
     ACCEL_ASSIGN_OR_RETURN(wish, RouteAddress(coordinator, stop_fd));
@@ -118,15 +119,16 @@ AccountRules Rules(const AgentDaemonOptions& options, const std::string& node,
   rules.node = node;
   rules.own_account = OwnAccount();
   rules.is_root = geteuid() == 0;
-  // The agent has checked that only its own user can have made the socket. A port, in contrast,
-  // can be anyone's while the coordinator is away.
+  // The agent has checked that only its own user or root can have made the socket. A port is not
+  // trusted, because any user can listen on it while the coordinator is away.
   rules.trusts_coordinator = coordinator.is_local();
   rules.least_uid = LeastUid(ReadLoginDefs());
   rules.allowed_system_users = options.allowed_system_users;
   return rules;
 }
 
-// Lets the users of jobs reach their folders, or logs that jobs have no other user than the agent.
+// If the agent is root, lets users enter their jobs' folders. Otherwise logs that all jobs run as
+// the agent's own user.
 absl::Status PrepareForUsers(const AccountRules& rules, const StateDir& state_dir) {
   if (rules.is_root) return state_dir.LetUsersPass();
   common::LogWarning("this agent is not root, so it runs all jobs as its own user",
@@ -134,7 +136,8 @@ absl::Status PrepareForUsers(const AccountRules& rules, const StateDir& state_di
   return absl::OkStatus();
 }
 
-// Returns true if jobs of other users get a /dev/shm of their own. Logs why not.
+// Returns true if each shim of another user can get its own /dev/shm. If only the mounts are not
+// allowed, logs the reason.
 bool PrivateSharedMemory() {
   if (geteuid() != 0) return false;
   const std::string why_not = process::WhyNoPrivateSharedMemory();
@@ -170,8 +173,8 @@ absl::StatusOr<std::string> FindTarget(const AgentDaemonOptions& options) {
   return common::FindCoordinator(options.coordinator);
 }
 
-// Returns this node's identity if the coordinator is reached over TCP, where it asks for one.
-// FAILED_PRECONDITION: the node has none, or it cannot be used now.
+// Returns this node's identity, or nullopt for a coordinator at a Unix socket, which requires none.
+// FAILED_PRECONDITION: the node has no identity, or cannot use it now.
 absl::StatusOr<std::optional<security::ClientIdentity>> FindCertificate(
     const AgentDaemonOptions& options, const common::CoordinatorAddress& coordinator) {
   if (coordinator.is_local()) return std::nullopt;
@@ -194,7 +197,7 @@ absl::StatusOr<std::optional<security::ClientIdentity>> FindCertificate(
   return *std::move(identity);
 }
 
-// Starts to renew the identity. Null if the connection needs none.
+// Returns a thread that keeps the identity renewed. Null if there is no identity.
 std::unique_ptr<RenewalThread> KeepRenewed(const AgentDaemonOptions& options,
                                            const std::string& target,
                                            const std::optional<security::ClientIdentity>& identity,
@@ -222,7 +225,7 @@ void LogStart(const v1::NodeObserved& identity, const std::string& target, int64
                                    {"cgroups", cgroups.description}});
 }
 
-// Returns why the node leaves when its agent is stopped. Empty if it does not.
+// Returns why the node leaves now that its agent is asked to stop. Empty if it does not leave.
 std::string WhyLeave(OnStop on_stop) {
   if (on_stop == OnStop::kLeave) return "its agent was stopped";
   return on_stop == OnStop::kAuto && HostIsShuttingDown() ? "its host is shutting down" : "";
@@ -245,7 +248,7 @@ absl::Status RunAgentDaemon(const AgentDaemonOptions& options, int stop_fd) {
   ACCEL_ASSIGN_OR_RETURN(const std::string target, FindTarget(options));
   ACCEL_ASSIGN_OR_RETURN(const common::CoordinatorAddress coordinator,
                          common::ParseCoordinatorAddress(target));
-  // Locked first, because a join may be writing the certificate.
+  // The directory is locked before the certificate is read, because a join may be writing it.
   ACCEL_ASSIGN_OR_RETURN(const StateDir state_dir, StateDir::Open(options.state_dir, kLockTimeout));
   ACCEL_ASSIGN_OR_RETURN(const auto certificate, FindCertificate(options, coordinator));
   ACCEL_ASSIGN_OR_RETURN(const std::string name,

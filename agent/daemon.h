@@ -1,4 +1,5 @@
-// The whole agent, from its options to a process that runs for months.
+// Runs the agent's daemon, for main.cc. Opens the state directory, connects to the coordinator,
+// makes all parts of the agent, and runs its loop until a signal asks it to stop.
 #pragma once
 
 #include <set>
@@ -11,7 +12,7 @@
 
 namespace accel::agent {
 
-// What an agent does about its jobs when it gets SIGTERM.
+// The treatment of an agent's jobs when the agent is asked to stop.
 enum class OnStop {
   kAuto,   // kLeave if the host is shutting down, else kStay.
   kStay,   // Jobs continue, and the next agent adopts them.
@@ -21,31 +22,34 @@ enum class OnStop {
 struct AgentDaemonOptions {
   std::string coordinator;  // See FindCoordinator() in common/coordinator_address.h.
   std::string state_dir;
-  std::string name;  // If empty, the name in the certificate, or without one the host's name.
-  // See ChooseAddress(). If empty, the source address of the route to the coordinator.
+  // If empty, the name in the certificate, or the host's name if there is no certificate.
+  std::string name;
+  // See ChooseAddress(). If empty, the source address of the route to a coordinator over TCP, or
+  // 127.0.0.1 for a coordinator at a Unix socket.
   std::string advertise;
-  std::string port_range;  // Of spare store sockets; see common/port_range.h. If empty, any port.
-  std::string shim;        // See agent/find_shim.h.
+  // The ports for spare store sockets (common/port_range.h). If empty, any port.
+  std::string port_range;
+  std::string shim;                                // See agent/find_shim.h.
   std::string output_limit = kDefaultOutputLimit;  // See ParseOutputLimit().
   int store_sockets = 4;  // Number of spare sockets that listen for future stores.
   OnStop on_stop = OnStop::kAuto;
   // Accounts of the system that may run jobs, if the agent is root (docs/decisions/0068).
   std::set<std::string> allowed_system_users;
   std::set<std::string> pass_env;  // Variables that jobs of other users inherit from the agent.
-  bool forget_cluster = false;     // Call ForgetCluster() instead of RunAgentDaemon().
+  bool forget_cluster = false;     // If true, main() calls ForgetCluster() instead.
 };
 
-// Runs until `stop_fd` is readable, or the agent cannot continue. Returns OK in the first case,
-// after every job of this node that ends with its agent has ended, or has been given to other nodes
-// (OnStop). The other jobs continue, and the next agent with this state directory adopts them.
+// Runs until `stop_fd` is readable (OK) or the agent cannot continue. With OnStop, the node's jobs
+// may move to other nodes first. Otherwise, jobs that end with their agent are stopped before this
+// returns. All other jobs continue, and the next agent with this state directory adopts them.
 // INVALID_ARGUMENT: a bad option, with its name. FAILED_PRECONDITION: another agent uses the state
 // directory. UNAUTHENTICATED: the coordinator refuses this node. ALREADY_EXISTS: another agent has
 // taken over this node.
 absl::Status RunAgentDaemon(const AgentDaemonOptions& options, int stop_fd);
 
-// Lets the next agent with this state directory join any cluster, which ends the jobs that it does
-// not know (docs/decisions/0042). Returns a sentence that says what was done. FAILED_PRECONDITION:
-// an agent uses the state directory.
+// Lets the next agent with this state directory join any cluster (docs/decisions/0042). That agent
+// ends the jobs that its new coordinator does not know. Returns a sentence that says what was done.
+// FAILED_PRECONDITION: an agent uses the state directory.
 absl::StatusOr<std::string> ForgetCluster(const AgentDaemonOptions& options);
 
 }  // namespace accel::agent

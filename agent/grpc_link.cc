@@ -14,16 +14,17 @@
 namespace accel::agent {
 namespace {
 
-// While the link waits for a connection, it checks this often whether it is being destroyed.
+// Interval at which a link that waits for a connection checks whether it is being destroyed.
 constexpr absl::Duration kLook = absl::Milliseconds(100);
-// The limit of a report's size is never halved below this, because at this size a report has no
-// texts left that could be dropped.
+// Minimum for the limit of a report's size. A report that has shrunk to it has no texts left that
+// could be dropped.
 constexpr int64_t kLeastReportBytes = 64 << 10;
-// Pause between two log lines about sessions that ended with the same code, because a coordinator
-// may be down for months.
+// Minimum time between two log lines about sessions that ended with the same code. It bounds the
+// log, because a coordinator may be down for months.
 constexpr absl::Duration kLogPause = absl::Minutes(1);
 
-// Returns why this node does not trust the coordinator. Empty if that is not why the session ended.
+// Returns why this node does not trust the coordinator. Empty if the session ended
+// for another reason.
 std::string WhyForeign(const absl::Status& why) {
   if (!absl::IsUnavailable(why)) return "";
   return security::ExplainForeignServer(
@@ -72,9 +73,10 @@ int64_t GrpcLink::max_report_bytes() {
 std::optional<v1::NodeDesired> GrpcLink::TakeDesired(uint64_t session) {
   wake_.Clear();
   absl::MutexLock lock(&mutex_);
-  // What an ended session has brought counts until the next one begins.
+  // The desired state of an ended session counts until the next session begins.
   if (session == sessions_ && session != 0) return std::exchange(received_, std::nullopt);
-  // A new session has begun since the caller asked for its number, and may have brought something.
+  // A new session has begun since the caller read the number. It may already have a desired state,
+  // so the caller is woken again.
   if (session_ != 0) wake_.Wake();
   return std::nullopt;
 }
@@ -100,7 +102,8 @@ void GrpcLink::Read() {
                                ? SessionEnd::kRefused
                                : SessionEnd::kLost;
     const absl::Duration pause = pauses.Next(end, heard);
-    // After a refusal, connecting immediately would only bring the next one.
+    // A new channel does not connect before its first call. Connecting immediately after a refusal
+    // would only cause the next refusal.
     if (end == SessionEnd::kRefused) channel_ = channels_->Reopen();
     if (!(end == SessionEnd::kRefused ? PauseQuietly(pause) : Pause(pause))) return;
   }
@@ -181,9 +184,9 @@ void GrpcLink::NoteEnd(const absl::Status& why) {
   wake_.Wake();
 }
 
-// gRPC reads the sockets of a channel only while a thread is inside one of its calls, and otherwise
-// once in 5 s. A link without a connection therefore pauses inside such a call, so that it notices
-// the connection immediately.
+// gRPC reads a channel's sockets only while a thread is in one of gRPC's calls, and
+// otherwise every 5 s. A link without a connection therefore pauses in such a call, to
+// notice the connection immediately.
 bool GrpcLink::Pause(absl::Duration pause) {
   if (channel_->GetState(false) == GRPC_CHANNEL_READY) {
     return PauseQuietly(pause);
@@ -224,7 +227,7 @@ void GrpcLink::Write() {
       stream = stream_;
       writing_ = true;
     }
-    stream->Write(observed);  // A failure also ends the reads, and so the session.
+    stream->Write(observed);  // A failure also ends the reads and the session.
     absl::MutexLock lock(&mutex_);
     writing_ = false;
   }

@@ -25,9 +25,9 @@
 namespace accel::agent {
 
 // Returns the maximum size of a report after a session that ended with `why` and had the limit
-// `now`. gRPC answers a message over the receiver's limit with RESOURCE_EXHAUSTED, which halves the
-// limit, but not below 64 KiB. Any other end says nothing about sizes, and the next coordinator may
-// be another one, so the limit is kMaxReportBytes again.
+// `now`. gRPC rejects a message over the receiver's limit with RESOURCE_EXHAUSTED. This code halves
+// the limit, but not below 64 KiB. After any other code the limit is kMaxReportBytes again, because
+// the next coordinator may have another limit.
 int64_t NextReportBytes(int64_t now, const absl::Status& why);
 
 // Owns two threads: one opens streams and reads them, the other writes.
@@ -50,7 +50,8 @@ class GrpcLink final : public CoordinatorLink {
   using Stream = grpc::ClientReaderWriter<v1::NodeObserved, v1::NodeDesired>;
 
   void Read();
-  // Sets `heard` to true if the coordinator sent anything in the session.
+  // Runs one session and returns why it ended. Sets `heard` to true if the
+  // coordinator sent anything.
   absl::Status RunSession(bool* heard);
   void Write();
   // Waits for `pause`, or until a lost connection is restored. Returns false if the link
@@ -65,9 +66,10 @@ class GrpcLink final : public CoordinatorLink {
   const std::shared_ptr<SessionChannels> channels_;
   common::WakeFd wake_;
   common::Wakeup stop_;
-  // The next two are used by the reading thread only.
-  std::shared_ptr<grpc::Channel> channel_;  // That of the present session, or of the last one.
-  // By the code, and true if this node does not trust the coordinator.
+  // Only the reading thread uses the next two.
+  // The channel of the present session, or of the last one if there is none.
+  std::shared_ptr<grpc::Channel> channel_;
+  // Keyed by how a session ended: its code, and true if this node does not trust the coordinator.
   std::map<std::pair<absl::StatusCode, bool>, common::LogThrottle> ends_;
 
   absl::Mutex mutex_;

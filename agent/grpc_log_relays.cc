@@ -26,8 +26,8 @@
 namespace accel::agent {
 namespace {
 
-// The interval at which a relay looks for new output. It starts with the first and grows while the
-// rank prints nothing. There are no relays without readers.
+// The interval at which a relay looks for new output. It grows from kFirstLook to kSlowestLook
+// while the rank prints nothing.
 constexpr absl::Duration kFirstLook = absl::Milliseconds(50);
 constexpr absl::Duration kSlowestLook = absl::Milliseconds(400);
 constexpr double kSlowdown = 1.05;  // Growth of the interval from one look to the next.
@@ -48,7 +48,8 @@ class GrpcLogRelays::Relay {
     thread_.join();
   }
 
-  // Makes the relay end as soon as its present look at the disk is over. Does not wait for that.
+  // Makes the relay end as soon as its present access to the disk returns. Does not wait
+  // for the end.
   void Stop() {
     {
       absl::MutexLock lock(&mutex_);
@@ -58,7 +59,7 @@ class GrpcLogRelays::Relay {
     context_.TryCancel();
   }
 
-  // Returns true if it has sent everything that it ever will. The destructor does not block then.
+  // Returns true if the relay has ended. The destructor then does not block.
   bool done() const { return done_; }
 
   void SetComplete() {
@@ -78,8 +79,8 @@ class GrpcLogRelays::Relay {
     const std::unique_ptr<Stream> stream = stub_->RelayLogs(&context_, &response);
     SendAll(stream.get());
     stream->WritesDone();
-    // The status is ignored. If the reader has not received the end, the coordinator lists it again
-    // under another id.
+    // The status is ignored, because a reader that has not received the end is listed again by the
+    // coordinator, under another id.
     stream->Finish();
     done_ = true;
   }
@@ -93,7 +94,8 @@ class GrpcLogRelays::Relay {
     Write(stream, std::move(end));
   }
 
-  // CANCELLED: the reader is gone. Other errors are for the reader.
+  // Sends the output until there is no more. CANCELLED: the reader is gone. Other errors must be
+  // sent to the reader.
   absl::Status SendOutput(Stream* stream) {
     const v1::LogReader& asked = source_.reader;
     if (!source_.refusal.empty()) return absl::PermissionDeniedError(source_.refusal);
@@ -101,9 +103,9 @@ class GrpcLogRelays::Relay {
     Sources streams;
     absl::Duration look = kFirstLook;
     while (true) {
-      // Checked before reading. Output that was complete by then is read to its end.
+      // Checked before reading, so that output that is already complete is read to its end.
       const bool complete = Complete();
-      // Asked again each time, because the job's folder may not have been made yet.
+      // Found out again each time, because the job's folder may not exist yet.
       const std::optional<process::Account> user = Reader();
       if (user && streams.empty()) ACCEL_RETURN_IF_ERROR(OpenSources(dir, *user, &streams));
       bool any = false;
@@ -130,7 +132,7 @@ class GrpcLogRelays::Relay {
     return absl::OkStatus();
   }
 
-  // Opens the streams that the reader wants, with the rights of the user.
+  // Opens the streams that the reader asked for, with the rights of the user.
   absl::Status OpenSources(const std::string& dir, const process::Account& user, Sources* sources) {
     for (const v1::LogStream kind : {v1::STDOUT, v1::STDERR}) {
       const v1::LogStream wanted = source_.reader.selection().stream();
@@ -143,8 +145,9 @@ class GrpcLogRelays::Relay {
     return absl::OkStatus();
   }
 
-  // Returns the account with whose rights files are touched now. nullopt: nothing may be touched,
-  // because the job has no folder whose owner could tell.
+  // Returns the account with whose rights files must be read. Returns nullopt if no file may be
+  // read yet. The account is then not known, because it is the owner of the job's folder, which
+  // does not exist.
   std::optional<process::Account> Reader() const {
     if (source_.user.has_value()) return *source_.user;
     if (!source_.jobs_dir.empty()) {
@@ -219,7 +222,7 @@ void GrpcLogRelays::Set(const std::vector<RelaySource>& sources) {
   std::set<std::string> wanted;
   for (const RelaySource& source : sources) wanted.insert(source.reader.reader_id());
   StopAllBut(wanted);
-  // Those that end still have a thread, so they count.
+  // Relays that are ending still have a thread, so they count.
   size_t running = ending_.size();
   for (auto& [id, relay] : relays_) {
     if (relay != nullptr && relay->done()) relay = nullptr;

@@ -1,5 +1,5 @@
-// LogRelays over gRPC. Each reader has its own RelayLogs stream and its own thread, because reads
-// and writes then simply block (docs/decisions/0014).
+// LogRelays over gRPC. Each reader has its own RelayLogs stream and its own thread, so that reads
+// and writes can simply block (docs/decisions/0014).
 #pragma once
 
 #include <grpcpp/grpcpp.h>
@@ -27,14 +27,15 @@ class GrpcLogRelays final : public LogRelays {
  private:
   class Relay;
 
-  // Asks the relays of all other readers to end. Forgets those that have.
+  // Asks the relays of all readers that are not in `wanted` to end. Destroys relays
+  // that have ended.
   void StopAllBut(const std::set<std::string>& wanted);
 
   const std::shared_ptr<SessionChannels> channels_;
-  // Keyed by reader id. Null if the relay has finished and the reader is still listed.
+  // Keyed by reader id. Null if the relay has finished but the reader is still listed.
   std::map<std::string, std::unique_ptr<Relay>> relays_;
-  // Relays whose readers are gone, until their threads have noticed. The agent's loop cannot wait
-  // for them, because a user can make a look at the own files take minutes.
+  // Relays whose readers are gone, until their threads have ended. The agent's loop must not wait
+  // for these threads, because a user can make reads of a job's files take minutes.
   std::vector<std::unique_ptr<Relay>> ending_;
 };
 

@@ -1,7 +1,12 @@
-// Why this question, and no file: /run/systemd/shutdown/scheduled exists hours before a shutdown,
-// which may be called off; /run/nologin is also written by administrators; utmp's record comes
-// after the units have got SIGTERM. PID 1 itself answers systemctl over its own socket for root, so
-// that it does not matter whether D-Bus has been stopped already.
+// Runs `systemctl is-system-running`, which prints "stopping" while the host shuts down.
+//
+// Three files also tell of a shutdown, but each may mislead:
+// - /run/systemd/shutdown/scheduled exists hours before a shutdown, which may be called off.
+// - /run/nologin is also written by administrators.
+// - The record in utmp is written only after the units have got SIGTERM.
+//
+// For root, systemctl asks PID 1 directly over a private socket. It therefore gets an answer even
+// after the shutdown has stopped D-Bus.
 #include "agent/host_shutdown.h"
 
 #include <fcntl.h>

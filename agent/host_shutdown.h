@@ -1,4 +1,5 @@
-// Tells a host that is shutting down from an agent that is stopped for an upgrade.
+// Finds out whether the whole host is shutting down. An agent that is asked to stop uses it,
+// because it may also be stopped alone, for example for an upgrade.
 #pragma once
 
 #include <string>
@@ -7,16 +8,16 @@
 
 namespace accel::agent {
 
-// Where to look. Tests set other paths.
+// The paths and the time limit of the question. Tests set other values.
 struct SystemdPaths {
   std::string running = "/run/systemd/system";  // Exists if systemd runs this host.
   std::string systemctl = "/usr/bin/systemctl";
-  absl::Duration longest = absl::Seconds(1);  // Time for its answer.
+  absl::Duration longest = absl::Seconds(1);  // Time limit for its answer.
 };
 
-// Returns true if systemd says that it is stopping the host (`systemctl is-system-running`). It
-// says so from the moment at which a shutdown begins, before any unit gets SIGTERM. Returns false
-// in any doubt: without systemd, or if it does not answer in time. Blocks for `longest` at most.
+// Returns true if `systemctl is-system-running` prints "stopping". systemd enters this state when a
+// shutdown begins, before any unit gets SIGTERM. Returns false if there is no systemd, or if it
+// does not answer in time. Blocks for at most `longest`.
 bool HostIsShuttingDown(const SystemdPaths& paths = {});
 
 }  // namespace accel::agent

@@ -41,7 +41,7 @@ absl::StatusOr<std::string> NodeName(const std::string& wish, const std::string&
                            security::Certificate::FromPem(certificate));
     ACCEL_ASSIGN_OR_RETURN(name, own.node_name());
   }
-  // The coordinator checks the name of a node whose certificate does not say it.
+  // If the certificate has no name, the coordinator checks the name.
   if (name.empty()) return wish.empty() ? HostName() : wish;
   if (wish.empty() || wish == name) return name;
   return absl::InvalidArgumentError(

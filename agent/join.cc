@@ -43,7 +43,8 @@ absl::StatusOr<std::string> JoinCluster(const JoinOptions& options) {
   ACCEL_RETURN_IF_ERROR(files.Write(answer.certificate, answer.authorities, key.address));
   ACCEL_ASSIGN_OR_RETURN(const security::Certificate certificate,
                          security::Certificate::FromPem(answer.certificate));
-  // An answer that is given again has the name that the first request had.
+  // A repeated request gets the certificate of the first one, which may have asked
+  // for another name.
   ACCEL_ASSIGN_OR_RETURN(const std::string name, certificate.node_name());
   return absl::StrCat("node ", name.empty() ? wish : name, " has joined cluster ", answer.cluster,
                       " at ", key.address, "; start it with: accel-agent --state_dir ",

@@ -1,5 +1,5 @@
-// The interface that relays workers' output to remote readers. The agent sends only what the
-// desired state asks for.
+// The interface that relays workers' output to remote readers. The agent relays only to the readers
+// in the desired state.
 #pragma once
 
 #include <optional>
@@ -11,13 +11,14 @@
 
 namespace accel::agent {
 
-// One reader, and where its rank's output is on this node.
+// One reader, and the place of its rank's output on this node.
 struct RelaySource {
   v1::LogReader reader;
-  std::string log_dir;    // The generation's folder.
-  bool complete = false;  // The generation has ended here, so no output will be added.
-  // The output is read with the rights of this user. If unset, with those of the owner of the job's
-  // folder in `jobs_dir`; if that is empty, with this process's.
+  std::string log_dir;  // The generation's folder.
+  // True if the generation has ended here, so no output will be added.
+  bool complete = false;
+  // The user with whose rights the output is read. If unset, it is the owner of the job's folder in
+  // `jobs_dir`. If `jobs_dir` is empty too, it is this process's user.
   std::optional<process::Account> user;
   std::string jobs_dir;
   std::string refusal;  // If not empty: why the output may not be read.
@@ -28,12 +29,13 @@ class LogRelays {
  public:
   virtual ~LogRelays() = default;
 
-  // Sets everything that must be relayed now. Starts a relay for each new reader, and ends the
-  // relays of readers that are gone.
+  // Sets all readers that there are now. Starts a relay for each new reader, and ends the relays of
+  // readers that are no longer listed.
   virtual void Set(const std::vector<RelaySource>& sources) = 0;
 };
 
-// Relays nothing. For a coordinator in the same process, whose user reads the files directly.
+// A LogRelays that relays nothing. It is for a coordinator in the same process, because its user
+// reads the files directly.
 class NoLogRelays final : public LogRelays {
  public:
   void Set(const std::vector<RelaySource>&) override {}

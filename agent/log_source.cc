@@ -9,11 +9,11 @@
 namespace accel::agent {
 namespace {
 
-// With a filter, a chunk has the lines of one piece and one line that began before it. Together
-// they stay within the 64 KiB of a chunk.
+// The maximum size of a piece that is read in one call. With a filter, a chunk has the lines of one
+// piece, and one line that began before it. The smaller piece keeps such a chunk within 64 KiB.
 constexpr size_t kPieceBytes = 64 << 10;
 constexpr size_t kFilteredPieceBytes = LineFilter::kMaxLineBytes;
-// If nothing matches, a position is sent after this many bytes.
+// If no line matches, a chunk with only a position is sent after this many bytes.
 constexpr int64_t kPositionBytes = 1 << 20;
 
 logs::LogStream StreamOf(v1::LogStream stream) {
@@ -81,7 +81,8 @@ std::optional<v1::LogChunk> LogSource::Next() {
     const logs::LogReader::Piece read = reader_.Read(piece.data(), piece.size());
     if (read.size == 0 && read.gap == 0) {
       if (!read.is_cut) return std::nullopt;
-      return Chunk(std::move(data), sent_);  // So that the sender can stop.
+      // A chunk that may be empty, so that the sender can check whether it must stop.
+      return Chunk(std::move(data), sent_);
     }
     piece.resize(read.size);
     if (filter_ == nullptr) {

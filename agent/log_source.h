@@ -1,4 +1,4 @@
-// One stream of one rank's output, as the chunks that a reader asked for.
+// One stream of one rank's output, cut into the chunks that a relay sends to a reader.
 #pragma once
 
 #include <cstdint>
@@ -19,21 +19,21 @@ namespace accel::agent {
 // Not thread-safe. Blocks on the disk.
 class LogSource {
  public:
-  // Opens the stream at the offset that the reader names, or else where its selection starts.
-  // Calls `stopping` while it looks for that.
+  // Opens the stream at the offset that the reader names. If it names none, searches the start of
+  // its selection, and calls `stopping` meanwhile.
   // CANCELLED: `stopping` returned true.
-  // INVALID_ARGUMENT: the selection has an expression that is none.
+  // INVALID_ARGUMENT: the selection's `grep` is not a regular expression.
   static absl::StatusOr<std::unique_ptr<LogSource>> Open(const std::string& rank_dir,
                                                          v1::LogStream stream,
                                                          const v1::LogReader& asked,
                                                          absl::FunctionRef<bool()> stopping);
 
-  // Returns the next chunk, without the fields that name the reader. nullopt if there is nothing
-  // for now.
+  // Returns the next chunk, without the fields that name the reader. Returns nullopt if there is no
+  // more output at present.
   std::optional<v1::LogChunk> Next();
 
-  // Returns what was held back, because a line without an end may still grow. Called once the
-  // stream is complete and Next() has returned nullopt.
+  // Returns the last line if it has no end and matches. Next() holds it back, because it may still
+  // grow. Called once the stream is complete and Next() has returned nullopt.
   std::optional<v1::LogChunk> Rest();
 
  private:
@@ -43,8 +43,8 @@ class LogSource {
 
   const v1::LogStream stream_;
   logs::LogReader reader_;
-  const std::unique_ptr<LineFilter> filter_;  // Null if every line is wanted.
-  bool tells_start_;  // The start was computed, so a reader that resumes must know it.
+  const std::unique_ptr<LineFilter> filter_;  // Null if the selection has no `grep`.
+  bool tells_start_;  // The start was computed, so the reader must be told it.
   int64_t sent_;      // The offset at which reading would resume after the last chunk.
 };
 

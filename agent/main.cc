@@ -15,7 +15,7 @@
 
 namespace {
 
-// Prints the sentence, or the error. Returns the exit code.
+// Prints the sentence or the error. Returns the exit code.
 int Finish(const absl::StatusOr<std::string>& sentence) {
   if (sentence.ok()) {
     if (!sentence->empty()) std::printf("%s\n", sentence->c_str());

@@ -13,7 +13,7 @@
 namespace accel::agent {
 namespace {
 
-// One job with a few ranks needs about this much.
+// Minimum limit. One job with a few ranks needs about this much.
 constexpr int64_t kLeastOutput = int64_t{64} << 20;
 
 constexpr std::pair<absl::string_view, double> kUnits[] = {
@@ -37,7 +37,7 @@ absl::StatusOr<int64_t> ParseOutputLimit(absl::string_view text, int64_t disk_by
     has_unit = true;
   }
   double number = 0;
-  // Compared so that "nan" is refused.
+  // These comparisons are false for "nan", so it is refused.
   const bool ok = absl::SimpleAtod(text, &number) && number > 0 && number * unit <= 1e18;
   if (!has_unit || !ok || (percent && number > 100)) return wrong;
   const auto bytes = static_cast<int64_t>(number * unit);

@@ -1,4 +1,4 @@
-// The limit for the output of all jobs on a node, as an operator gives it.
+// The flag --output_limit: the limit for the output of all jobs on a node.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +9,14 @@
 
 namespace accel::agent {
 
-// The default: this share of the file system, but not more than kMaxDefaultOutput bytes.
+// The default: this share of the file system, but at most kMaxDefaultOutput bytes. The bound also
+// applies to an operator who gives the same text.
 inline constexpr char kDefaultOutputLimit[] = "10%";
 inline constexpr int64_t kMaxDefaultOutput = int64_t{100} << 30;
 
-// Parses "20GiB", "500MB", "1TB" or "5%", the latter of `disk_bytes`. INVALID_ARGUMENT: it is none
-// of them, or less than 64 MiB.
+// Parses a size such as "20GiB", "500MB" or "1TB", or a share of `disk_bytes` such as "5%". A share
+// of less than 64 MiB is raised to 64 MiB. INVALID_ARGUMENT: `text` has another form, the size is
+// less than 64 MiB, or the share is more than 100%.
 absl::StatusOr<int64_t> ParseOutputLimit(absl::string_view text, int64_t disk_bytes);
 
 // Returns the size of the file system that contains `folder`, which must exist.

@@ -1,11 +1,11 @@
-// The channels of an agent to its coordinator. A renewed certificate needs a new channel, and a
-// session that works must not end for it. So the present session keeps its channel, and the next
-// one uses the newest. All other calls of the agent use the channel of the session, because the
-// coordinator refuses the old certificate, and cuts its connections, as soon as the new one is
-// used.
+// The channels of an agent to its coordinator. A renewed certificate needs a new channel, but a
+// session that works must not end because of a renewal. The present session therefore keeps its
+// channel, and the next session uses the newest one. All other calls of the agent use the channel
+// of the session too. The reason is that the coordinator cuts all connections of the old
+// certificate as soon as the new one is used.
 //
-// A channel of gRPC that has failed connects again by itself, whether or not there is a call. So
-// the pause after a refused session needs a channel that has not been used.
+// A gRPC channel that has failed reconnects by itself, even without a call. The pause after a
+// refused session therefore needs a channel that has not been used.
 #pragma once
 
 #include <grpcpp/channel.h>
@@ -22,7 +22,7 @@ namespace accel::agent {
 // Thread-safe.
 class SessionChannels {
  public:
-  // Returns a channel, which connects with its first call.
+  // Returns a new channel, which connects with its first call.
   using Open = std::function<std::shared_ptr<grpc::Channel>()>;
 
   explicit SessionChannels(Open open)
@@ -45,13 +45,14 @@ class SessionChannels {
     open_ = std::move(open);
     newest_ = open_();
   }
-  // Called when a session begins. Returns its channel.
+  // Makes the newest channel the present one, and returns it. Called when a session begins.
   std::shared_ptr<grpc::Channel> Adopt() {
     absl::MutexLock lock(&mutex_);
     present_ = newest_;
     return present_;
   }
-  // Called when a session was refused. Replaces its channel by one that has not been used.
+  // Replaces both channels by one that has not been used, and returns it. Called when a
+  // session was refused.
   std::shared_ptr<grpc::Channel> Reopen() {
     absl::MutexLock lock(&mutex_);
     present_ = newest_ = open_();

@@ -1,4 +1,4 @@
-// How long a link pauses between two sessions.
+// Decides how long a link pauses between two sessions.
 #pragma once
 
 #include <cstdint>
@@ -10,27 +10,30 @@
 namespace accel::agent {
 
 enum class SessionEnd {
-  kLost,     // The coordinator or the network went away, and comes back by itself.
-  kRefused,  // A credential was refused, on either side. Nothing changes until a person acts.
+  // The coordinator or the network failed. This may end without a person.
+  kLost,
+  // One side refused the other's certificate. A person must usually act.
+  kRefused,
 };
 
 // Not thread-safe.
 class SessionPauses {
  public:
   static constexpr absl::Duration kLongest = absl::Seconds(1);
-  // A cluster whose nodes were all refused must not be kept busy by their handshakes.
+  // The pauses after refusals are longer, because the handshakes of many refused nodes would keep
+  // a coordinator busy.
   static constexpr absl::Duration kFirstRefused = absl::Seconds(1);
   static constexpr absl::Duration kLongestRefused = absl::Seconds(30);
 
-  // Tests give a seed.
+  // Tests pass a fixed seed.
   explicit SessionPauses(uint32_t seed = std::random_device()())
       : lost_(absl::Milliseconds(50), kLongest, seed),
         refused_(kFirstRefused, kLongestRefused, seed) {}
 
-  // Returns the pause after a session. `heard` is true if the coordinator sent anything in it,
-  // after which retries are fast again. The first retry after a refusal is fast too, because the
-  // session may have used a certificate that was renewed meanwhile. A loss between two refusals
-  // does not make it fast again, because it says nothing about the credential.
+  // Returns the pause after a session. If the coordinator sent anything in the session (`heard`),
+  // the pauses start again with the shortest. After a first refusal the pause is short, because the
+  // certificate may have been renewed during the session. A lost session between two refusals does
+  // not shorten the second pause, because it says nothing about the certificate.
   absl::Duration Next(SessionEnd end, bool heard) {
     if (heard) {
       lost_.Reset();

@@ -14,11 +14,11 @@ namespace accel::agent {
 namespace {
 
 constexpr char kLoopback[] = "127.0.0.1";
-// Maximum number of ports that one search tries. A search takes a microsecond for each, in the
-// agent's loop, and the next one begins with another port.
+// Maximum number of ports that one search tries. It is bounded, because each try takes a
+// microsecond of the agent's loop. The next search begins at another port.
 constexpr int kMaxTries = 256;
 
-// The stores are in shims, which have no log.
+// The agent warns, and not the shims that serve the stores, because shims have no log.
 void WarnIfUsersAreUnknown(const common::UniqueFd& listen_socket) {
   const absl::Status why = rendezvous::PeerUsers::Make(listen_socket.get()).status();
   if (why.ok()) return;

@@ -1,4 +1,5 @@
-// A pool of listening sockets, so that a plan can name a store's address before any worker starts.
+// A pool of spare store sockets. Because these sockets already listen, a plan can name a store's
+// address before any worker starts.
 #pragma once
 
 #include <cstdint>
@@ -12,26 +13,27 @@
 
 namespace accel::agent {
 
-// The pool has sockets of two kinds: some listen on the address by which other nodes reach this
-// one, and as many on 127.0.0.1, because a job of one node must not be reachable from others
-// (docs/decisions/0057). Not thread-safe.
+// The pool has two kinds of sockets, in equal numbers. One kind listens on the address by which
+// other nodes reach this node. The other kind listens on 127.0.0.1, because a job of one node must
+// not be reachable from other hosts (docs/decisions/0057). Not thread-safe.
 class StoreSockets {
  public:
-  // Opens `size` sockets on `address`, and, unless that is 127.0.0.1, `size` sockets on 127.0.0.1.
-  // Each has a port of `ports`.
+  // Opens `size` sockets on `address`. Also opens `size` sockets on 127.0.0.1, unless `address` is
+  // 127.0.0.1 itself. Each has a port in `ports`.
   StoreSockets(const std::string& address, size_t size, common::PortRange ports = {});
 
   std::vector<v1::StoreSocket> List() const;
 
-  // Takes the socket with this id out of the pool. Invalid if there is none. 0 is never an id.
+  // Takes the socket with this id out of the pool. Returns an invalid descriptor if there is none.
+  // 0 is never an id.
   common::UniqueFd Take(uint64_t id);
 
   // Fills the pool up to its size. Returns true if List() or missing() has changed since the last
-  // call. If there are no free ports or descriptors, logs that and tries again at the next call.
+  // call. If a socket cannot be opened, logs the reason, and the next call tries again.
   bool Refill();
 
-  // Returns why there is no socket of some kind, so that the node cannot start jobs. Empty if there
-  // is one of each.
+  // Returns why one kind has no socket at all, which keeps the node from starting jobs. Empty if
+  // there is at least one socket of each kind. Updated by Refill().
   const std::string& missing() const { return missing_; }
 
  private:
@@ -48,12 +50,12 @@ class StoreSockets {
   std::vector<std::string> addresses_;  // One for each kind.
   const size_t size_;                   // Number of sockets of each kind.
   const common::PortRange ports_;
-  // Starts at a random number, because a plan may still name a socket of an earlier agent of this
-  // node, which must not be taken for one of this agent.
+  // The id of the next socket. The first id is random, because a plan may still name a socket of an
+  // earlier agent. Such an id must not match a socket of this agent.
   uint64_t next_id_;
   bool changed_ = true;
   std::string missing_;
-  std::string logged_;  // The failure of the last search, which is logged once. Empty if none.
+  std::string logged_;  // The last logged failure. Empty after a success.
   std::map<uint64_t, Socket> sockets_;
 };
 

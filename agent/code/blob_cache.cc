@@ -69,7 +69,7 @@ absl::Status BlobCache::FetchBlobs(const common::JobId& job, const upload::Tree&
 }
 
 bool BlobCache::Use(const upload::TreeEntry& entry, absl::Time now) {
-  // Nothing else may touch the blob between the two stamps.
+  // No other thread may touch the blob between the two stamps, because its change would be missed.
   absl::MutexLock lock(&mutex_);
   const std::optional<upload::BlobStamp> before = folder_.StampOf(entry.sha256);
   if (!before.has_value() || before->size != entry.size) return false;
@@ -102,7 +102,8 @@ absl::Status BlobCache::Fetch(const common::JobId& job, const std::vector<std::s
     }
     ACCEL_RETURN_IF_ERROR(arriving[0]->Append(chunk.data()));
     if (!arriving[0]->is_whole()) return absl::OkStatus();
-    // Without a sync, because the next process that uses the blob compares its hash.
+    // The blob is not synced, because each process compares a blob with its hash before
+    // the first use.
     ACCEL_RETURN_IF_ERROR(folder_.Keep(arriving, upload::Durability::kNone));
     const std::string& sha256 = arriving[0]->sha256();
     absl::MutexLock lock(&mutex_);

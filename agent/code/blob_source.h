@@ -1,4 +1,4 @@
-// Where an agent gets blobs from: the coordinator.
+// The interface through which an agent fetches blobs from the coordinator.
 #pragma once
 
 #include <memory>
@@ -11,16 +11,16 @@
 
 namespace accel::agent {
 
-// One stream of blobs. One thread reads, and another may cancel.
+// One stream of blobs. One thread reads it, and other threads may cancel it.
 class BlobReader {
  public:
   virtual ~BlobReader() = default;
 
-  // Blocks for the next piece. Returns false if there is none.
+  // Blocks until the next piece of a blob arrives. Returns false once the stream has ended.
   virtual bool Read(v1::BlobChunk* chunk) = 0;
   // Returns why the stream has ended. Called once, after Read() has returned false.
   virtual absl::Status Finish() = 0;
-  // Ends the stream soon. Thread-safe.
+  // Makes the stream end soon. Thread-safe.
   virtual void Cancel() = 0;
 };
 

@@ -11,10 +11,10 @@
 
 namespace accel::agent {
 
-// A job that has a start waiting for its upload.
+// A job whose start waits for its upload.
 struct CodeRequest {
   common::JobId job;
-  std::string tree;  // JobSpec.upload.
+  std::string tree;  // The hash of its manifest (JobSpec.upload).
   // The user who owns the folder. nullopt if the job runs as the agent itself.
   std::optional<process::Account> user;
 };
@@ -24,15 +24,15 @@ class CodeFolders {
  public:
   virtual ~CodeFolders() = default;
 
-  // Takes what has ended. wake_fd() is not readable afterwards.
+  // Takes the results of fetches that have ended. wake_fd() is not readable afterwards.
   virtual void Update() = 0;
-  // Returns true if Find() has the answer about this job.
+  // Returns true if the fetch for this job has ended, so that Find() has its result.
   virtual bool IsKnown(const common::JobId& job) const = 0;
-  // Returns the folder with the job's program, or why there is none. INVALID_ARGUMENT: that is the
-  // user's fault. Others: it is the node's.
+  // Returns the folder with the job's program. INVALID_ARGUMENT: the user's fault, for example a
+  // full quota. UNAVAILABLE: the node's fault, or the fetch has not ended.
   virtual absl::StatusOr<std::string> Find(const common::JobId& job) const = 0;
-  // Sets all jobs whose starts wait. Begins to fetch for each new one, and cancels the fetches of
-  // those that are gone.
+  // Sets all jobs whose starts wait. Begins a fetch for each new job, and cancels the fetches of
+  // jobs that are no longer listed.
   virtual void Set(const std::vector<CodeRequest>& requests) = 0;
   // Readable when a fetch has ended, until Update() is called.
   virtual int wake_fd() const = 0;

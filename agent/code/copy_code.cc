@@ -30,7 +30,7 @@ namespace {
 constexpr unsigned kMaxThreads = 4;
 constexpr size_t kFilesPerThread = 64;  // A thread for fewer costs more than it saves.
 
-// What one thread needs to copy one file after another.
+// The state of one thread, which copies one file after another.
 class Copier {
  public:
   Copier(const process::Account& owner, int root, BlobCache* cache,
@@ -68,7 +68,7 @@ class Copier {
     const absl::Time now = absl::Now();
     ACCEL_ASSIGN_OR_RETURN(const CachedBlob blob, cache_.OpenBlob(entry.sha256, now));
     const absl::Status placed = PlaceCopy(blob, entry);
-    // Without the user's rights, which do not reach the cache.
+    // Called without the user's rights, because the user cannot change the cache.
     if (absl::IsDataLoss(placed)) cache_.NoteHash(entry.sha256, blob, /*is_right=*/false, now);
     if (placed.ok() && !blob.is_verified) {
       cache_.NoteHash(entry.sha256, blob, /*is_right=*/true, now);
@@ -87,9 +87,10 @@ class Copier {
     return UserPlaceFailed("set the mode of", entry.path);
   }
 
-  // Shares the blocks where the file system can, and copies otherwise. A hard link would let the
-  // user change what is in the cache. The bytes are read in both cases, for their hash, unless this
-  // process has compared it (docs/decisions/0083). DATA_LOSS: it is another one.
+  // Shares the blocks if the file system can, and copies them otherwise. A hard link is not made,
+  // because it would let the user change the cache. Unless the blob is verified, its bytes are read
+  // in both cases, to compute their hash (docs/decisions/0083). DATA_LOSS: the bytes have another
+  // size or hash.
   absl::Status Copy(const CachedBlob& blob, int to, const upload::TreeEntry& entry) {
     shares_ = shares_ && ioctl(to, FICLONE, blob.file.get()) == 0;
     if (shares_ && blob.is_verified) return absl::OkStatus();
@@ -128,7 +129,8 @@ class Copier {
       std::make_unique_for_overwrite<char[]>(upload::kMaxChunkBytes);
 };
 
-// Half of the processors, because the others belong to workers that are running.
+// Returns the number of threads to use: at most half of the processors, because running workers
+// need the others.
 size_t ThreadsFor(const upload::Tree& tree) {
   const unsigned count = std::clamp(std::thread::hardware_concurrency() / 2, 1u, kMaxThreads);
   return std::min<size_t>(count, 1 + tree.size() / kFilesPerThread);

@@ -10,9 +10,9 @@
 
 namespace accel::agent {
 
-// Copies the files of the tree out of the cache, with the rights of `owner`, into the empty folder
-// that is open as `root`. `may_go_on` is asked between pieces of the work, by all threads.
-// Errors: as for PlaceCode(). After an error a part of the files is left.
+// Copies the files of the tree from the cache into the empty folder that is open as `root`, with
+// the rights of `owner`. All threads call `may_go_on` between pieces of the work. Errors are those
+// of PlaceCode(). After an error, some of the files remain.
 absl::Status CopyCode(const process::Account& owner, int root, const upload::Tree& tree,
                       BlobCache* cache, const std::function<bool()>& may_go_on);
 

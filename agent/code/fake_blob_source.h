@@ -16,14 +16,15 @@
 
 namespace accel::agent {
 
-// What the fake coordinator has, and what was asked of it.
+// The blobs of the fake coordinator, and the hashes that were asked for.
 struct FakeBlobs {
   std::map<std::string, std::string> blobs;
   std::vector<std::string> asked;
-  // So many streams break, each after its first blob, as if the coordinator had died.
+  // The number of further streams that break after their first blob, as if the
+  // coordinator had died.
   int breaks = 0;
   std::atomic<bool> refuses = false;  // Streams break before their first blob.
-  std::atomic<int> refused = 0;       // So many have.
+  std::atomic<int> refused = 0;       // The number of streams that did.
   bool hangs = false;                 // Streams send nothing until they are cancelled.
   absl::Notification is_hanging;
 };

@@ -36,8 +36,8 @@ class FetchedCode::Fetch {
         ended_ = std::move(ended);
       }
       wake->Wake();
-      // After the answer, because the start waits for that. Also after a failure, because what has
-      // been fetched until then stays.
+      // The cache is shrunk only after ended_ is set, because the job's start waits for ended_. It
+      // is shrunk after a failure too, because blobs that were fetched before the failure remain.
       cache_.Shrink();
       {
         absl::MutexLock lock(&mutex_);
@@ -65,7 +65,7 @@ class FetchedCode::Fetch {
     absl::MutexLock lock(&mutex_);
     return ended_;
   }
-  // Returns true if the thread has nothing more to do, so that the destructor does not wait.
+  // Returns true if the thread is done, so that the destructor does not wait.
   bool is_over() const {
     absl::MutexLock lock(&mutex_);
     return is_over_;
@@ -84,14 +84,15 @@ class FetchedCode::Fetch {
     return ended;
   }
 
-  // Fetches again what is missing while the coordinator cannot be reached, because its death is no
-  // failure of this node. The start deadline of the job bounds that.
+  // Fetches the tree and its blobs. Retries while the coordinator cannot be reached, because its
+  // absence is no failure of this node. The start deadline of the job bounds the retries.
   absl::StatusOr<upload::Tree> FetchPatiently() {
     common::Backoff pauses(kFirstPause, kLongestPause);
     bool said = false;
     while (true) {
       absl::StatusOr<upload::Tree> tree = FetchOnce();
-      // What is wrong with what the coordinator sends is not the user's fault.
+      // This code comes from the coordinator or its manifest, so the failure is not
+      // the user's fault.
       if (absl::IsInvalidArgument(tree.status())) {
         return absl::UnavailableError(tree.status().message());
       }
@@ -124,7 +125,7 @@ class FetchedCode::Fetch {
   BlobCache& cache_;
   CodeSync& sync_;
   mutable absl::Mutex mutex_;
-  std::shared_ptr<BlobReader> reader_ ABSL_GUARDED_BY(mutex_);  // While something is being read.
+  std::shared_ptr<BlobReader> reader_ ABSL_GUARDED_BY(mutex_);  // Set while it is in use.
   bool cancelled_ ABSL_GUARDED_BY(mutex_) = false;
   std::optional<absl::Status> ended_ ABSL_GUARDED_BY(mutex_);
   bool is_over_ ABSL_GUARDED_BY(mutex_) = false;
@@ -180,7 +181,8 @@ void FetchedCode::Set(const std::vector<CodeRequest>& requests) {
     leaving_.push_back(std::move(fetch->second));
     fetch = fetches_.erase(fetch);
   }
-  ForgetLeft();  // One that had ended before causes no further wake-up.
+  // A fetch that was done before it was cancelled causes no further wake-up.
+  ForgetLeft();
   const auto is_busy = [](const auto& fetch) { return !fetch->is_over(); };
   auto busy = static_cast<size_t>(std::count_if(leaving_.begin(), leaving_.end(), is_busy));
   for (const auto& [job, fetch] : fetches_) busy += is_busy(fetch);

@@ -1,5 +1,5 @@
-// CodeFolders that fetches uploads from the coordinator. Each job has a thread for the time of its
-// fetch, because reads, writes and the network then simply block.
+// CodeFolders that fetches uploads from the coordinator. Each fetch has its own thread, so that
+// reads, writes and the network can simply block.
 #pragma once
 
 #include <map>
@@ -16,10 +16,11 @@ namespace accel::agent {
 
 class FetchedCode final : public CodeFolders {
  public:
-  // Maximum number of fetches at a time. Further ones wait.
+  // Maximum number of fetches at a time. Further jobs wait.
   static constexpr size_t kMaxFetches = 4;
 
-  // `boot_id` is the kernel's. `cache` is this process's alone, and keeps what has been fetched.
+  // `boot_id` is the kernel's. `cache` keeps the files that were fetched; no other process
+  // may use it.
   FetchedCode(std::string jobs_dir, std::string boot_id, upload::BlobFolder cache,
               std::unique_ptr<BlobSource> source, absl::Duration sync_pause = CodeSync::kPause);
   // Cancels the fetches in progress, and waits for their threads.
@@ -34,7 +35,7 @@ class FetchedCode final : public CodeFolders {
  private:
   class Fetch;
 
-  // Drops the fetches that have left and are over.
+  // Destroys the fetches in leaving_ whose threads are done.
   void ForgetLeft();
 
   const std::string jobs_dir_;
@@ -43,7 +44,7 @@ class FetchedCode final : public CodeFolders {
   BlobCache cache_;
   common::WakeFd wake_;
   std::map<common::JobId, std::unique_ptr<Fetch>> fetches_;
-  std::vector<std::unique_ptr<Fetch>> leaving_;  // Cancelled, and perhaps not over yet.
+  std::vector<std::unique_ptr<Fetch>> leaving_;  // Cancelled, but their threads may still run.
 };
 
 }  // namespace accel::agent

@@ -29,7 +29,7 @@ inline std::string HashOf(const std::string& text) {
   return absl::BytesToHexString(security::Sha256(text));
 }
 
-// One user, whose jobs have one tree.
+// A fixture with one user, whose jobs all have the same tree.
 class FetchedCodeTest : public ::testing::Test {
  protected:
   FetchedCodeTest() {
@@ -96,7 +96,7 @@ class FetchedCodeTest : public ::testing::Test {
   void Damage(const std::string& text) const {
     const std::string path = PathOf(HashOf(text));
     std::ofstream(path) << std::string(text.size(), '?');
-    // A file system's clock may be so coarse that the time is the one of the last change.
+    // The clock of a file system may be coarse, so the write alone may not change the file's time.
     std::filesystem::last_write_time(
         path, std::filesystem::last_write_time(path) + std::chrono::seconds(1));
   }

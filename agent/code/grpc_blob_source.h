@@ -12,7 +12,8 @@ namespace accel::agent {
 
 class GrpcBlobSource final : public BlobSource {
  public:
-  // Each call uses the channel of the session at that time, because a certificate is renewed.
+  // Each call uses the channel of the present session, because a renewed certificate comes with
+  // a new channel.
   explicit GrpcBlobSource(std::shared_ptr<SessionChannels> channels);
 
   std::unique_ptr<BlobReader> Get(const common::JobId& job,

@@ -38,8 +38,8 @@ process::Account OwnerFor(const std::optional<process::Account>& user) {
   return self;
 }
 
-// Returns what the mark says, or nullopt if there is none. A file that is no link is one that says
-// nothing. The calling thread has the user's rights.
+// Returns the text of the mark, or nullopt if there is no mark. A mark that is not a link, or
+// cannot be read, has the text "". Must be called with the user's rights.
 std::optional<std::string> ReadMark(int job) {
   std::string boot(kMaxMarkBytes, '\0');
   const ssize_t size = readlinkat(job, kUnsynced, boot.data(), boot.size());
@@ -48,15 +48,16 @@ std::optional<std::string> ReadMark(int job) {
   return boot;
 }
 
-// Returns false with errno. The calling thread has the user's rights.
+// Replaces the mark in one step. Returns false and sets errno if it fails. Must be called with
+// the user's rights.
 bool SetMark(int job, const std::string& text) {
   unlinkat(job, kNewUnsynced, 0);
   return symlinkat(text.c_str(), job, kNewUnsynced) == 0 &&
          renameat(job, kNewUnsynced, job, kUnsynced) == 0;
 }
 
-// What the mark says after the disk has failed. A later sync may succeed although bytes are lost,
-// because the kernel forgets them, so no agent of this boot may remove this mark.
+// Returns the text of the mark after a failed sync. The kernel drops bytes that it could not write,
+// so a later sync may succeed without them. No agent of this boot may therefore remove that mark.
 std::string FailedMark(const std::string& boot_id) { return boot_id + "!"; }
 
 common::UniqueFd OpenFolder(const CodePlace& place) {
@@ -64,10 +65,11 @@ common::UniqueFd OpenFolder(const CodePlace& place) {
   return common::UniqueFd(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
 }
 
-// What the name of the folder leads to.
+// The state of the job's folder: absent; on the disk; of this boot, perhaps only in memory; or of
+// an earlier boot, so perhaps lost.
 enum class Code { kNone, kOnDisk, kInMemory, kLost };
 
-// The calling thread has the user's rights.
+// Must be called with the user's rights.
 Code Look(int job, const std::string& boot_id) {
   struct stat info = {};
   if (fstatat(job, kName, &info, 0) != 0 || !S_ISDIR(info.st_mode)) return Code::kNone;
@@ -93,7 +95,7 @@ class Placer {
   absl::Status Place(int job, const upload::Tree& tree) {
     absl::Status placed = Prepare(job);
     if (placed.ok()) {
-      // Meanwhile the files are copied.
+      // The mark is written to the disk while the files are copied, because each takes long.
       int error = 0;
       std::thread marking([&] { error = fsync(job) == 0 ? 0 : errno; });
       placed = CopyCode(owner_, root_.get(), tree, &cache_, may_go_on_);
@@ -120,7 +122,8 @@ class Placer {
   absl::Status Prepare(int job) {
     const process::UserRights rights(owner_);
     Remove(job, kUnfinished);
-    // The mark of another boot must remain until all of this is gone.
+    // The mark of another boot must remain until the folder is gone. Without it, a lost
+    // folder would count.
     if (Look(job, boot_id_) == Code::kLost) {
       Remove(job, kName);
       unlinkat(job, kName, 0);  // A worker may have replaced it by a link.
@@ -172,7 +175,7 @@ absl::Status PlaceCode(const CodePlace& place, const upload::Tree& tree, BlobCac
   return Placer(owner, place.boot_id, cache, may_go_on).Place(folder.get(), tree);
 }
 
-// Follows no link, which a worker may have made, into a file system that hangs.
+// Does not follow links. A worker may have made one that leads into a file system that hangs.
 std::optional<CodeMark> FindUnsyncedCode(const CodePlace& place) {
   const process::Account owner = OwnerFor(place.user);
   const process::UserRights rights(owner);

@@ -1,9 +1,12 @@
 // Puts the files of an upload into the folder of a job:
 //
-//   JOBS_DIR/JOB/code/           the workers start here
-//   JOBS_DIR/JOB/code.new/       while it is being filled
-//   JOBS_DIR/JOB/code.unsynced   a link to the id of a boot. `code` counts during that boot alone,
-//                                because it may be in memory only (docs/decisions/0083)
+// clang-format off
+//   JOBS_DIR/JOB/code/           the folder in which the workers start
+//   JOBS_DIR/JOB/code.new/       its name while it is being filled
+//   JOBS_DIR/JOB/code.unsynced   the mark: a link to the id of a boot. `code` counts only during
+//                                that boot, because it may be only in memory
+//                                (docs/decisions/0083)
+// clang-format on
 #pragma once
 
 #include <functional>
@@ -29,33 +32,38 @@ struct CodePlace {
 // Returns JOBS_DIR/JOB/code.
 std::string CodeFolder(const std::string& jobs_dir, const common::JobId& job);
 
-// Returns true if the job has its folder, which is then as its workers have left it. They may have
-// replaced it by a link to another folder.
+// Returns true if the job's folder exists and counts. Its workers may have changed it, or replaced
+// it by a link to another folder.
 bool HasCode(const CodePlace& place);
 
-// Makes the folder, with copies that belong to the user. It has its name once it is complete, and a
-// mark beside it, which says that it is not on the disk yet. The mark itself is, at that time.
-// After an error nothing of the folder is left.
-// Everything in the job's folder is done with the user's rights, because the user may change it
-// meanwhile. `may_go_on` is asked between pieces of the work, by several threads. CANCELLED: it has
-// returned false. DATA_LOSS: a blob did not have its hash, and is removed from the cache.
-// INVALID_ARGUMENT: it is the user's fault, because he has put something in the way, or has no
-// quota.
+// Makes the folder, with copies of the files that belong to the user. The folder gets its name only
+// once it is complete. By then its mark exists and is on the disk. The mark says that the folder
+// itself may not be on the disk yet. After an error the folder does not exist, but the mark may.
+// All work in the job's folder is done with the user's rights, because the user may change the
+// folder meanwhile. Several threads call `may_go_on` between pieces of the work.
+// CANCELLED: `may_go_on` has returned false. DATA_LOSS: a blob did not have its hash; it is
+// removed from the cache. INVALID_ARGUMENT: the user's fault, for example a file of that name
+// or a full quota. UNAVAILABLE: the node's fault. FAILED_PRECONDITION: the job's folder belongs
+// to another user.
 absl::Status PlaceCode(const CodePlace& place, const upload::Tree& tree, BlobCache* cache,
                        const std::function<bool()>& may_go_on);
 
-// The number of the mark's inode, which another placement of the folder does not share.
+// The number of the mark's inode. It identifies one placement of a folder, because each placement
+// makes a new mark.
 using CodeMark = uint64_t;
 
-// Returns the mark if the job has its folder with a mark of this boot, else nullopt.
+// Returns the inode number of the mark if the job has a folder with a mark of this boot.
+// Otherwise returns nullopt.
 std::optional<CodeMark> FindUnsyncedCode(const CodePlace& place);
 
-// Removes the mark that FindUnsyncedCode() has returned. To be called once all that was in the
-// folder at that time is on the disk. Does nothing if the folder was placed again since, because
-// its mark is another one then. Best effort: a mark that is left costs a copy after the next boot.
+// Removes the mark whose inode number FindUnsyncedCode() returned. Must be called only after a sync
+// that began after FindUnsyncedCode() returned. Does nothing if the folder has been placed again
+// since then, because the new folder may not be on the disk; its mark has another inode. Best
+// effort: if the mark remains, the folder is only placed again after the next boot.
 void MarkCodeSynced(const CodePlace& place, CodeMark mark);
 
-// Changes the mark so that it remains during this boot, because the disk has failed. Best effort.
+// Changes the mark so that no agent removes it during this boot. Called when a sync has failed,
+// because a later sync may succeed although bytes were lost. Best effort.
 void MarkCodeFailed(const CodePlace& place);
 
 }  // namespace accel::agent

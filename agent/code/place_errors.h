@@ -6,11 +6,13 @@
 
 namespace accel::agent {
 
-// Both describe errno. UNAVAILABLE: it is this node's failure.
+// Both functions describe errno. PlaceFailed() returns UNAVAILABLE, because the failure
+// is this node's.
 absl::Status PlaceFailed(absl::string_view what, absl::string_view path);
 
-// For what is done with the user's rights. INVALID_ARGUMENT: the user has put something in the way,
-// or may not write more, and no other node or attempt would change that. Others: as above.
+// Describes a failure of work that is done with the user's rights. INVALID_ARGUMENT: the user has
+// put something in the way, or may not write more, so other nodes and attempts would fail too.
+// UNAVAILABLE: the failure is this node's.
 absl::Status UserPlaceFailed(absl::string_view what, absl::string_view path);
 
 }  // namespace accel::agent

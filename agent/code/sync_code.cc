@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 CodeSync::CodeSync(std::string jobs_dir, std::string boot_id, absl::Duration pause)
     : jobs_dir_(std::move(jobs_dir)), boot_id_(std::move(boot_id)), pause_(pause) {
-  // Before any folder is made, so that none is taken for one that is complete.
+  // Called before this agent places any folder, so that it finds only those of earlier agents.
   AddUnsynced();
   thread_ = std::thread([this] { Run(); });
 }
@@ -52,7 +52,8 @@ void CodeSync::Run() {
   while (true) {
     const std::set<common::JobId> batch = Await();
     if (batch.empty()) return;
-    // Found before the sync, because a folder that is placed again meanwhile needs another one.
+    // Marks are found before the sync, because a folder that is placed again during the sync
+    // needs another sync.
     std::vector<std::pair<CodePlace, CodeMark>> marks;
     for (const common::JobId& job : batch) {
       const auto place = PlaceOf(job);
@@ -83,7 +84,7 @@ std::set<common::JobId> CodeSync::Await() {
 }
 
 absl::Status CodeSync::Sync() const {
-  // One call for all files of all jobs.
+  // One call writes all files of all jobs.
   const common::UniqueFd folder(open(jobs_dir_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (folder.valid() && syncfs(folder.get()) == 0) return absl::OkStatus();
   return absl::ErrnoToStatus(errno, absl::StrCat("cannot sync the file system of ", jobs_dir_));

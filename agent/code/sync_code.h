@@ -1,5 +1,5 @@
-// Writes the programs of jobs to the disk after their workers have started, because each start
-// would wait for the disk otherwise (docs/decisions/0083).
+// Writes the uploaded programs of jobs to the disk after their workers have started. Otherwise each
+// start would wait for the disk (docs/decisions/0083).
 #pragma once
 
 #include <optional>
@@ -19,26 +19,29 @@ namespace accel::agent {
 // Thread-safe.
 class CodeSync {
  public:
-  // Pause before a sync, in which the workers start, and after which one call serves all jobs that
+  // Pause before a sync. Workers start during the pause, and one sync then serves all jobs that
   // were placed meanwhile.
   static constexpr absl::Duration kPause = absl::Seconds(1);
 
-  // Begins with the folders that an agent of the same boot has left unsynced.
+  // Adds the folders that an earlier agent of this boot has left unsynced.
   CodeSync(std::string jobs_dir, std::string boot_id, absl::Duration pause = kPause);
-  // Waits for a sync in progress, and begins none, because an agent that stops must not be silent
-  // for long. The next agent continues.
+  // Waits for a sync that is in progress. Leaves the other folders to the next agent, because an
+  // agent must stop quickly.
   ~CodeSync();
 
-  // Writes the folder that PlaceCode() has made for a job to the disk, and then removes its mark.
+  // Adds the folder that PlaceCode() has made for a job. The thread later writes it to the disk and
+  // then removes its mark.
   void Add(const common::JobId& job);
 
  private:
   void AddUnsynced();
   void Run();
-  // Returns the jobs that must be synced now, or none if this object is destroyed.
+  // Blocks until jobs must be synced, and returns them. Returns an empty set if this object
+  // is being destroyed.
   std::set<common::JobId> Await();
   absl::Status Sync() const;
-  // Returns the place of a job's folder, or nullopt if there is none.
+  // Returns the place of a job's code, with the owner of the job's folder. nullopt if there is
+  // no such folder.
   std::optional<CodePlace> PlaceOf(const common::JobId& job) const;
 
   const std::string jobs_dir_;

@@ -1,5 +1,5 @@
-// The blobs of a node's cache whose hashes this process has compared, so that the next job need not
-// read them for that again (docs/decisions/0083).
+// The blobs of a node's cache that this process has compared with their hashes. The next job need
+// not read them again for this comparison (docs/decisions/0083).
 #pragma once
 
 #include <cstddef>
@@ -14,16 +14,17 @@ namespace accel::agent {
 // Not thread-safe.
 class VerifiedBlobs {
  public:
-  // A blob that was compared longer ago must be compared again, because its disk may be damaged.
+  // A blob that was compared longer ago than this must be compared again, because the disk may have
+  // damaged it since.
   static constexpr absl::Duration kLifetime = absl::Hours(24);
-  // Bounds the memory. If there are more, all are forgotten.
+  // Bounds the memory. If there would be more blobs, all of them are forgotten.
   static constexpr size_t kMaxBlobs = 100'000;
 
-  // Notes that the file with this stamp has the bytes that its name says.
+  // Notes that the file with this stamp has the hash that is its name.
   void Note(const std::string& sha256, const upload::BlobStamp& stamp, absl::Time now);
-  // Returns true if the file that now has this stamp was noted.
+  // Returns true if the file was noted with this stamp, at most kLifetime ago.
   bool Has(const std::string& sha256, const upload::BlobStamp& stamp, absl::Time now) const;
-  // Notes that this process itself has changed the times of a file.
+  // Replaces the stamp of a file whose times this process itself has changed.
   void Restamp(const std::string& sha256, const upload::BlobStamp& before,
                const upload::BlobStamp& after);
   void Forget(const std::string& sha256) { blobs_.erase(sha256); }
@@ -34,7 +35,7 @@ class VerifiedBlobs {
     absl::Time at;
   };
 
-  absl::flat_hash_map<std::string, Verified> blobs_;  // By hash.
+  absl::flat_hash_map<std::string, Verified> blobs_;  // Keyed by hash.
 };
 
 }  // namespace accel::agent

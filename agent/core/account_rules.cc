@@ -12,8 +12,8 @@ namespace accel::agent {
 namespace {
 
 constexpr uid_t kUsualLeastUid = 1000;
-// The uid that the kernel and NFS show for owners that they cannot name. Several of them may share
-// it, so it is nobody's.
+// The uid that the kernel and NFS show for every owner that has no uid here. Several users may
+// appear with this uid, so no job may run as it.
 constexpr uid_t kOverflowUid = 65534;
 constexpr size_t kMaxShownBytes = 128;
 

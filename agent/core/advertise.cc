@@ -58,7 +58,7 @@ absl::StatusOr<std::string> OfInterface(const std::string& wish,
 }
 
 bool HasAddress(const std::vector<InterfaceAddress>& own, const IpAddress& wanted) {
-  // All of 127.0.0.0/8 is here, although the loopback interface lists one address only.
+  // Every address in 127.0.0.0/8 is this host's, although the loopback interface lists only one.
   if (wanted.is_v4() && wanted.is_loopback()) return true;
   return std::any_of(own.begin(), own.end(), [&wanted](const InterfaceAddress& each) {
     return IpAddress::Parse(each.address) == wanted;

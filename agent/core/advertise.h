@@ -1,5 +1,5 @@
-// Chooses the address by which other nodes reach this one. Pure: the addresses of the host come in
-// as values.
+// Chooses the address by which other nodes reach this one. Pure: the caller passes the addresses
+// of the host.
 #pragma once
 
 #include <string>
@@ -15,20 +15,23 @@ struct InterfaceAddress {
   std::string address;  // Numeric, without a scope id.
 };
 
-// Maximum number of addresses in a report. Those of the advertised address come first.
+// Maximum number of addresses in a report.
 inline constexpr size_t kMaxReportedAddresses = 64;
 
-// Returns the numeric address that `wish` selects from `own`. `wish` is a numeric address of this
-// host, an interface, of which the first IPv4 address is taken and else the first IPv6 address, or
-// a network ADDRESS/BITS, of which the first address is taken. `coordinator_is_here` is true if
-// other hosts cannot belong to the cluster. NOT_FOUND: this host has no such address; the message
-// lists what it has. INVALID_ARGUMENT: other hosts cannot connect to the address.
+// Returns the numeric address that `wish` selects from `own`. `wish` has one of three forms:
+// - A numeric address of this host.
+// - An interface. Its first IPv4 address is selected, or else its first IPv6 address.
+// - A network ADDRESS/BITS. The first address in it is selected.
+// `coordinator_is_here` is true if other hosts cannot belong to the cluster; only then may the
+// address be loopback. NOT_FOUND: this host has no such address; the message lists those that it
+// has. INVALID_ARGUMENT: other hosts cannot connect to the address, or the network is malformed.
 absl::StatusOr<std::string> ChooseAddress(const std::string& wish,
                                           const std::vector<InterfaceAddress>& own,
                                           bool coordinator_is_here);
 
-// Returns the address of a host that listens on all its addresses: the first IPv4 address that is
-// not loopback, else the first such IPv6 address. NOT_FOUND: the host has no such address.
+// Returns the address to announce for a server that listens on all addresses of this host. It is
+// the first IPv4 address that is not loopback, or else the first such IPv6 address. NOT_FOUND: the
+// host has no such address.
 absl::StatusOr<std::string> FirstReachable(const std::vector<InterfaceAddress>& own);
 
 // Returns the addresses that other nodes may see as the source of this node's connections, at most

@@ -1,6 +1,6 @@
-// Decides which coordinator an agent obeys. An agent belongs to one cluster, and what it has of
-// that cluster must not be ended by a coordinator that does not know it: one that was started with
-// an empty store or another cluster's (docs/decisions/0042). Pure. Not thread-safe.
+// Decides which coordinator an agent obeys. An agent belongs to one cluster. A coordinator of
+// another cluster must not end its jobs (docs/decisions/0042). Such a coordinator may have been
+// started by mistake, with an empty store or with that of another cluster. Pure. Not thread-safe.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace accel::agent {
 
-// What a node still has of its cluster.
+// The jobs and results of its cluster that a node still has.
 struct ClusterHoldings {
   bool processes = false;  // Generations that have not ended.
   bool results = false;    // Results that the coordinator has not yet stored.
@@ -18,32 +18,37 @@ struct ClusterHoldings {
 
 class ClusterMembership {
  public:
-  // Once only results are left, they are kept for this long. A store that was mixed up by mistake
-  // is noticed by then.
+  // How long results are kept from another coordinator, once nothing else is left. An operator has
+  // this time to notice that a coordinator was started with the wrong store.
   static constexpr absl::Duration kKeepsResults = absl::Minutes(10);
 
   enum class Verdict {
-    kObey,    // The coordinator is one of the agent's cluster.
-    kJoin,    // The agent is free to join the coordinator's cluster. It must call Join() first.
-    kRefuse,  // The agent has something of another cluster. This may change with time.
+    // The coordinator belongs to the agent's cluster, or its release sends no cluster id.
+    kObey,
+    // The agent may join the coordinator's cluster. Join() must be called before it obeys.
+    kJoin,
+    // The agent still has processes or results of another cluster. The verdict may
+    // change with time.
+    kRefuse,
   };
 
-  // `cluster` is the cluster that the agent, or the one before it, joined last. May be empty.
+  // `cluster` is the cluster that this node's agents joined last. Empty if there is none.
   explicit ClusterMembership(std::string cluster) : cluster_(std::move(cluster)) {}
 
   // Judges a coordinator by the id of its cluster, which is empty if the coordinator is of an older
   // release. Must be called again if the result is kRefuse.
   Verdict Judge(const std::string& coordinator, const ClusterHoldings& holdings, absl::Time now);
 
-  // Notes that the agent has joined a cluster. It must be stored first, because the next agent
-  // would otherwise join any cluster.
+  // Notes that the agent has joined a cluster. The caller must store the cluster first, because the
+  // next agent would otherwise join any cluster.
   void Join(std::string cluster) { cluster_ = std::move(cluster); }
 
   const std::string& cluster() const { return cluster_; }
 
  private:
   std::string cluster_;
-  // While another coordinator is refused: since when the node has nothing but results.
+  // The time since which only results of the node's cluster are left, while another
+  // coordinator is refused.
   absl::Time only_results_since_ = absl::InfiniteFuture();
 };
 

@@ -15,11 +15,11 @@ namespace accel::agent {
 GenerationState ToProto(shim::GenerationReport::State state);
 v1::ExitRecord ToProto(const shim::ExitFact& fact);
 
-// Overwrites state, workers and failure of `observed`. An exit record or failure that is already
-// set is kept, because those are written only once.
+// Overwrites the state, workers and counters of `observed`, and its failure if none is set. Exit
+// records and failures that are already set are kept, because each is final.
 void ToProto(const shim::GenerationReport& report, v1::ObservedGeneration* observed);
 
-// Returns the start that a desired generation needs, without its directories, which the agent adds.
+// Returns the start command for a desired generation, without `log_dir`, which the agent adds.
 // `base_env` is the environment that workers inherit, as NAME=VALUE. The desired variables override
 // it. INVALID_ARGUMENT: the environments of all workers together exceed kMaxPayloadBytes; the
 // message has both sizes.

@@ -9,8 +9,8 @@
 //   any      ─▶ ENDED      no process is left; nothing was started; the shim has died
 // clang-format on
 //
-// No step leads back, and ENDED is final. The record is kept until the coordinator lists the
-// generation under `forget`.
+// No step leads back, and ENDED is final. The agent keeps the record of a generation until the
+// coordinator lists the generation under `forget`.
 #pragma once
 
 #include "proto/node.pb.h"
@@ -19,8 +19,8 @@ namespace accel::agent {
 
 using GenerationState = v1::ObservedGeneration::State;
 
-// Returns true if a generation may go from one state directly to the other. Remaining in a
-// state is not a step.
+// Returns true if a generation may go directly from `from` to `to`. Returns false if they are
+// the same state.
 constexpr bool IsLegalStep(GenerationState from, GenerationState to) {
   switch (from) {
     case v1::ObservedGeneration::STARTING:

@@ -34,7 +34,7 @@ void LineFilter::Add(absl::string_view bytes, std::string* out) {
     const size_t room = kMaxLineBytes - line_.size();
     const size_t size = std::min({end == absl::string_view::npos ? bytes.size() : end + 1, room});
     const bool whole = size == room || end + 1 == size;
-    // A line that is not in two parts is matched where it is.
+    // A line that is whole in `bytes` is matched without a copy.
     if (whole && line_.empty()) {
       if (Matches(bytes.substr(0, end == absl::string_view::npos ? size : std::min(end, size)))) {
         out->append(bytes.data(), size);

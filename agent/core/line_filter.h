@@ -1,7 +1,7 @@
-// Lets those lines of a rank's output pass that match an expression. Pure.
+// Selects the lines of a rank's output that match a regular expression. Pure.
 //
-// The filter runs where the output is, because a log of many gigabytes should not travel to be
-// thrown away (docs/decisions/0035).
+// The filter runs on the node that has the output. The reason is that a log of many gigabytes
+// should not be sent only to be discarded (docs/decisions/0035).
 #pragma once
 
 #include <cstddef>
@@ -20,17 +20,19 @@ namespace accel::agent {
 // Not thread-safe.
 class LineFilter {
  public:
-  // Longer lines are cut: each piece counts as a line.
+  // Maximum size of a line. Longer lines are cut, and each piece counts as a line.
   static constexpr size_t kMaxLineBytes = 32 << 10;
 
-  // INVALID_ARGUMENT: `pattern` is no RE2 expression; the message says why.
+  // Returns a filter for an RE2 expression. INVALID_ARGUMENT: `pattern` is not one; the
+  // message says why.
   static absl::StatusOr<std::unique_ptr<LineFilter>> Make(const std::string& pattern);
   ~LineFilter();
 
-  // Appends to `out` the lines that end within `bytes` and match, with their ends. \n and \r end a
-  // line, because progress bars are lines too.
+  // Appends to `out` the matching lines that end within `bytes`, including the bytes that end them.
+  // Both \n and \r end a line, because each redraw of a progress bar counts as a line.
   void Add(absl::string_view bytes, std::string* out);
-  // Takes what was added last as a whole line, for example because the next bytes are missing.
+  // Ends the unfinished line, for example because the next bytes are missing. Appends it to `out`
+  // if it matches.
   void Flush(std::string* out);
 
   // Returns the number of bytes of the last, unfinished line.

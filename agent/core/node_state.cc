@@ -16,9 +16,12 @@
 // The rules of Reconcile(), in its order:
 // 1. A generation that runs here and is not desired is stopped, even if the coordinator does not
 //    mention it at all (docs/decisions/0004).
-// 2. A desired generation that is not here is taken in, unless an earlier one of its job still
-//    lives here, or a newer one has been here. The former waits; the latter is stale.
-// 3. A generation that was taken in is started, unless the job's last shim is still leaving.
+// 2. A desired generation that is not here is taken in, with two exceptions. It waits while an
+//    earlier generation of its job is still alive here. It is stale if a newer generation of its
+//    job is here.
+// 3. A generation that was taken in is started. The start waits while the job's last shim
+//    is leaving. It also waits while `may_start` holds it back, for example until an
+//    upload has arrived.
 // 4. A shim whose job has no generation, here or desired, is ended.
 //
 // clang-format off
@@ -33,14 +36,14 @@
 //   forget a/2        a/2 ENDED     end the shim of job a
 // clang-format on
 //
-// Two numbers keep the past out (invariant 5). A desired state names the agent's incarnation, so
-// one that was meant for this node's previous agent is refused. Its version never falls within a
-// session, so an older state that arrives late is refused too.
+// Two numbers protect against old messages (invariant 5). A desired state names the agent's
+// incarnation, so a state that was meant for this node's previous agent is refused. Versions never
+// fall within a session, so an older state that arrives late is refused too.
 //
-// A result is reported until the coordinator lists it under `forget`, which it does once the result
-// is on its disk. While the coordinator is away, results pile up here. They are bounded
-// (invariant 8): their texts are shortened (report_texts.h), and a node with too many results says
-// in its report that it takes no new work. Exit codes are never dropped.
+// A result is reported until the coordinator lists it under `forget`. It does so once it has
+// committed the result. While the coordinator is away, results accumulate here. They are bounded
+// (invariant 8): their texts are shortened (report_texts.h). A node with too many results reports
+// that it takes no new work. Exit codes are never dropped.
 
 #include "agent/core/node_state.h"
 
@@ -55,8 +58,8 @@
 namespace accel::agent {
 namespace {
 
-// The codes for the job's own failure (as shells report a command with too many arguments) and for
-// a failure of the node (docs/decisions/0024).
+// The exit codes for a start that failed because of the job, and because of the node
+// (docs/decisions/0024). A shell, too, reports a command with too many arguments as 126.
 constexpr int kCannotExecuteCode = 126;
 constexpr int kNodeFailedCode = 1;
 

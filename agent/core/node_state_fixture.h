@@ -1,4 +1,4 @@
-// What tests of a NodeState send to it, and its actions as texts.
+// For tests of NodeState: makes the messages that they pass to it, and turns its actions into text.
 #pragma once
 
 #include <string>

@@ -10,11 +10,11 @@ namespace {
 
 constexpr size_t kNewestKept = 2;
 
-// A stream of which middle segments may go.
+// A stream whose middle segments may be deleted.
 struct Shrinking {
   int64_t bytes = 0;
   const StreamFiles* files = nullptr;
-  size_t next = 1;  // The oldest segment that is left, except the first.
+  size_t next = 1;  // Index of the oldest segment that is left, except the first.
 
   bool operator<(const Shrinking& other) const { return bytes < other.bytes; }
 };

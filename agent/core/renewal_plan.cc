@@ -22,8 +22,8 @@ RenewalStep RenewalPlan::Next(const RenewalFacts& facts) const {
   if (!facts.newest_is_in_use && is_rotated) return RenewalStep::kTryNewest;
   if (facts.now < succeeded_ + pause) return RenewalStep::kNone;
   if (!facts.newest_is_in_use) {
-    // Another renewal waits until then, because the coordinator knows that the newest one has
-    // arrived only when it is used.
+    // Another renewal waits until the newest certificate is in use. The reason is that the
+    // coordinator learns only from its use that it has arrived.
     const absl::Time latest =
         security::SwitchTime(facts.present.not_before, facts.present.not_after);
     return facts.wall >= latest ? RenewalStep::kTryNewest : RenewalStep::kNone;
@@ -42,7 +42,7 @@ void RenewalPlan::NoteFailure(absl::Time now) {
   const absl::Duration pause =
       std::min(kFirstPause * (1 << std::min(failures_, kMaxDoublings)), kLongestPause);
   ++failures_;
-  // Between half of the pause and all of it, like common::Backoff.
+  // The actual pause is between half of `pause` and all of it, as in common::Backoff.
   not_before_ = now + pause * (0.5 + std::clamp(jitter_, 0.0, 1.0) / 2);
 }
 

@@ -15,8 +15,8 @@ constexpr size_t kFewWordsBytes = 64;
 // Added for each text, because it takes space in the message and in the reader's memory.
 constexpr int64_t kTextOverhead = 32;
 
-// Tails up to this size are kept unchanged, because they are no longer than what would replace
-// them: the note and one line.
+// Last lines up to this total size are kept unchanged, because the note and one line that would
+// replace them are not shorter.
 constexpr int64_t kShortTailBytes = sizeof(kNote) + kLineBytes + 2 * kTextOverhead;
 
 // The amount of text that is kept in each pass of ShortenTexts().
@@ -36,7 +36,7 @@ int64_t TailBytes(const v1::ObservedWorker& worker) {
   return bytes;
 }
 
-// Returns the worker whose last lines say most: the lowest rank that failed by itself.
+// Returns the first worker that exited with an error code, because its last lines likely tell why.
 // Null if there is none.
 const v1::ObservedWorker* LikelyOrigin(const v1::ObservedGeneration& generation) {
   for (const v1::ObservedWorker& worker : generation.workers()) {

@@ -10,15 +10,17 @@
 
 namespace accel::agent {
 
-// Returns the size of a generation's texts in bytes. This is at least their size in a report,
-// because each text counts with an overhead for its place in the reader's memory.
+// Returns the size of a generation's texts in bytes. Each text counts with an overhead, because it
+// also takes space in the message and in the receiver's memory. The result is therefore an upper
+// bound of the texts' size in a report.
 int64_t TextBytes(const v1::ObservedGeneration& generation);
 
-// Shortens texts until they are `excess` bytes smaller in total, or none is left. Returns true if
-// any text was shortened. It makes up to four passes over the generations, in the given order, and
+// Shortens texts until they are `excess` bytes smaller in total, or no text is left. Returns true
+// if any text was shortened. Makes up to four passes over the generations, in the given order, and
 // stops as soon as enough is saved:
-// 1. Each worker keeps its last line and a note. The likely origin of the failure keeps all lines.
-// 2. The likely origin keeps no more than the others.
+// 1. Each worker with many lines keeps the last one and a note. Each reason is cut to 256 bytes.
+//    The likely origin of the failure keeps all its lines.
+// 2. The likely origin keeps no more than the other workers.
 // 3. No lines are kept, and only a few words of each reason.
 // 4. No text is kept.
 bool ShortenTexts(int64_t excess, const std::vector<v1::ObservedGeneration*>& oldest_first);

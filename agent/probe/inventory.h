@@ -8,9 +8,9 @@
 
 namespace accel::agent {
 
-// Returns the processors that this process may use, the memory, and the GPUs that
-// CUDA_VISIBLE_DEVICES leaves visible. If `with_gpus` is false, the driver is not asked.
-// INTERNAL: the driver fails.
+// Returns the number of processors that this process may use, the size of the memory, and the GPUs
+// that CUDA_VISIBLE_DEVICES leaves visible. If `with_gpus` is false, returns no GPUs and does not
+// load the driver's library. INTERNAL: the driver fails.
 absl::StatusOr<v1::Inventory> ProbeInventory(bool with_gpus);
 
 std::string HostName();

@@ -9,16 +9,17 @@
 
 namespace accel::agent {
 
-// Returns the numeric address that this host would use to reach host:port. Sends nothing.
-// UNAVAILABLE: there is no route, or no name server answers. INVALID_ARGUMENT: the name does not
-// resolve.
+// Returns the numeric address from which this host would connect to host:port. Sends nothing to
+// it. UNAVAILABLE: there is no route, or no name server answers. INVALID_ARGUMENT: the name
+// does not resolve.
 absl::StatusOr<std::string> SourceAddressTo(const std::string& host, const std::string& port);
 
 // Returns the addresses of the interfaces that are up, in the kernel's order. INTERNAL: the kernel
 // does not list them.
 absl::StatusOr<std::vector<InterfaceAddress>> OwnAddresses();
 
-// Returns the interface whose network contains this numeric address. NOT_FOUND: there is none.
+// Returns the interface that has this numeric address. For another address in 127.0.0.0/8, returns
+// the loopback interface. NOT_FOUND: there is no such interface.
 absl::StatusOr<std::string> InterfaceOf(const std::string& address);
 
 }  // namespace accel::agent

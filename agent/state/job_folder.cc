@@ -13,8 +13,8 @@
 namespace accel::agent {
 namespace {
 
-// Returns true for a folder that MakeJobFolder() has made and not given to its user yet. It remains
-// so if the agent is killed in between.
+// Returns true for a folder that MakeJobFolder() has made but not given to its user. If the agent
+// is killed between these two steps, the folder remains in this state.
 bool IsUnfinished(const struct stat& info) {
   return info.st_uid == geteuid() && (info.st_mode & 07777) == 0;
 }
@@ -28,9 +28,9 @@ absl::Status MakeJobFolder(const std::string& jobs_dir, const common::JobId& job
         absl::StrCat("The id of job ", job.value(), " is no name of a folder."));
   }
   const std::string path = logs::JobLogDir(jobs_dir, job.value());
-  // The folder of another user is root's until fchown() below. Its mode of 0 says that it is not
-  // finished (IsUnfinished()). The folder of the agent's own user has its rights from the start,
-  // because an agent that is not root could not open a folder of mode 0.
+  // A folder for another user belongs to root until fchown() below. Until then it has mode 0, which
+  // marks it as unfinished (IsUnfinished()). A folder for the agent's own user has mode 0700 from
+  // the start. An agent that is not root could not open a folder of mode 0.
   const mode_t mode = user.uid == geteuid() ? 0700 : 0;
   if (mkdir(path.c_str(), mode) != 0 && errno != EEXIST) {
     return absl::ErrnoToStatus(errno, absl::StrCat("Cannot make the folder ", path));

@@ -1,4 +1,4 @@
-// The folder of a job's output, if the job is another user's than the agent.
+// The folder of a job's output, which belongs to the job's user.
 #pragma once
 
 #include <optional>
@@ -10,23 +10,23 @@
 
 namespace accel::agent {
 
-// Makes JOBS_DIR/JOB for the user, 0700, who then writes in it. The user may be the agent's own.
-// `jobs_dir` must be the agent's.
-// FAILED_PRECONDITION: the job has a folder that is another user's. Other errors are those of the
-// file system; the message has the path.
+// Makes JOBS_DIR/JOB, which then belongs to `user` and has mode 0700. `user` may be the agent's own
+// user. `jobs_dir` must belong to the agent's user.
+// INVALID_ARGUMENT: the job's id cannot name a folder. FAILED_PRECONDITION: the folder exists and
+// belongs to another user. Other errors are those of the file system; the message has the path.
 absl::Status MakeJobFolder(const std::string& jobs_dir, const common::JobId& job,
                            const process::Account& user);
 
-// Returns the owner of JOBS_DIR/JOB, with the group of the folder and no other. The job's output is
-// touched with the owner's rights alone. nullopt if there is no such folder, or it has not been
-// given to its user yet: nothing below it may be touched then, because it may be any user's a
-// moment later.
+// Returns the owner of JOBS_DIR/JOB, with only the group of the folder. The agent accesses a job's
+// output only with this owner's rights. Returns nullopt if there is no such folder, or if
+// MakeJobFolder() has not given it to its user yet. The agent must then access nothing in it,
+// because its owner is about to change.
 std::optional<process::Account> OwnerOfJobFolder(const std::string& jobs_dir,
                                                  const common::JobId& job);
 
-// Lets the owner of a folder read and change it again. Such a user may have closed the own folder,
-// and UserRights have no more rights than the user. Must be called with these rights. Does nothing
-// if it cannot be done.
+// Sets the mode of a folder to 0700, because its owner may have removed the rights to it. Must be
+// called with the owner's UserRights, which do not override the mode of a folder as root's rights
+// would. Failures are ignored.
 void OpenToOwner(const std::string& folder);
 
 }  // namespace accel::agent

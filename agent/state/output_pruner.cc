@@ -63,7 +63,7 @@ void OutputPruner::Run() {
     return stopping_ || work_.jobs || !work_.newest.empty();
   };
   const bool has_budget = options_.max_bytes < std::numeric_limits<int64_t>::max();
-  // The first look waits, because the agent must first find out which jobs are live.
+  // The first scan waits, because the agent must first find out which jobs are live.
   absl::Time next_scan =
       has_budget ? common::SteadyClock()->Now() + options_.scan_pause : absl::InfiniteFuture();
   while (true) {
@@ -143,9 +143,11 @@ void OutputPruner::RemoveGeneration(const common::JobId& job, const fs::path& fo
 
 void OutputPruner::RemoveEntry(const fs::path& path) {
   if (path.filename() != kUploadName) return RemoveTree(path);
-  // The name says that the upload is complete, so a job that returns meanwhile must not find it.
+  // The name `code` says that the upload is complete. The upload is therefore renamed before it is
+  // deleted, so that a job that returns meanwhile does not use a half of it.
   const fs::path old = path.parent_path() / kOldUploadName;
-  RemoveTree(old);  // What was left if the agent ended within the next lines.
+  // Removes what an agent has left that ended after the rename below.
+  RemoveTree(old);
   if (Stopping()) return;
   std::error_code error;
   fs::rename(path, old, error);
@@ -197,7 +199,7 @@ void OutputPruner::Remove(const fs::path& path) {
   if (Stopping()) return;
   std::error_code error;
   options_.remove(path, &error);
-  // A folder that has new entries is in use again, so it is kept.
+  // A folder that is not empty is in use again, so it is kept.
   if (error && error != std::errc::directory_not_empty) LogFailure(path, error);
 }
 

@@ -21,19 +21,20 @@
 
 namespace accel::agent {
 
-// Deletes in a dedicated thread, because the agent must send heartbeats: deleting hundreds of
-// thousands of files takes seconds, and a disk that hangs may never return. Failures are logged and
-// retried the next time. What is below a job's folder is touched with the rights of the folder's
-// owner (docs/decisions/0069). Thread-safe.
+// Deletes in a dedicated thread, because deletions must not delay the agent's reports. Deleting
+// hundreds of thousands of files takes seconds, and a disk that hangs may never return. Failures
+// are logged and retried the next time. In a job's folder, the thread has the rights of the
+// folder's owner (docs/decisions/0069). Thread-safe.
 class OutputPruner {
  public:
   struct Options {
     std::string jobs_dir;
     size_t jobs_kept = 200;     // Number of newest finished jobs that keep their output.
     int generations_kept = 32;  // Number of newest generations of a job that keep their output.
-    // Maximum size of all output in jobs_dir. What goes first is in agent/core/output_budget.h.
+    // Maximum size of all output in jobs_dir. agent/core/output_budget.h has the order of deletion.
     int64_t max_bytes = std::numeric_limits<int64_t>::max();
-    absl::Duration scan_pause = absl::Seconds(10);  // Time between two looks at that size.
+    // Time between two checks of that size.
+    absl::Duration scan_pause = absl::Seconds(10);
     // Removes a file or an empty folder, as std::filesystem::remove() does. Tests replace it.
     std::function<void(const std::filesystem::path&, std::error_code*)> remove = RemoveOne;
   };
@@ -42,12 +43,12 @@ class OutputPruner {
   // Abandons pending deletions. Waits for a call of `remove` that is in progress.
   ~OutputPruner();
 
-  // The next two calls do not block.
+  // The next two functions do not block.
   //
-  // Keeps the output of `live` jobs. Of the other jobs, the oldest lose their output.
+  // Keeps the output of `live` jobs. Deletes the output of the oldest other jobs.
   void PruneJobs(std::set<common::JobId> live);
-  // Called when a job is about to write the output of generation `newest`. Its oldest generations
-  // lose their output.
+  // Deletes the output of a job's oldest generations. Called when the job is about to write the
+  // output of generation `newest`.
   void PruneGenerations(const common::JobId& job, common::Generation newest);
 
  private:
@@ -66,7 +67,7 @@ class OutputPruner {
   void RemoveGeneration(const common::JobId& job, const std::filesystem::path& folder);
   void RemoveSegment(const std::filesystem::path& path);
   std::vector<common::Generation> Generations(const common::JobId& job) const;
-  // Removes what is directly below the folder of a job.
+  // Removes an entry of a job's folder.
   void RemoveEntry(const std::filesystem::path& path);
   void RemoveTree(const std::filesystem::path& path);
   void Remove(const std::filesystem::path& path);
@@ -75,7 +76,7 @@ class OutputPruner {
   bool Stopping();
 
   const Options options_;
-  // The next three are used by the deleting thread only.
+  // Only the deleting thread uses the next three.
   common::LogThrottle failures_;
   common::LogThrottle excesses_;
   OutputScan scan_;

@@ -18,20 +18,21 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Returns what a file takes on the disk, which its user could otherwise make seem so much that the
-// output of others is deleted: one with holes takes less than its size. Of a file with several
-// names, each counts an equal share, because only the last one to go frees the memory.
+// Returns the number of bytes that a file takes on the disk. It is not the file's size, because a
+// file with holes takes less than its size. With such a file a user could cause the deletion of
+// other users' output. If a file has several names, each name counts for an equal share, because
+// only deleting the last name frees the space.
 int64_t DiskBytes(const std::string& path) {
   constexpr int64_t kBlock = 4096;
   struct stat info = {};
   if (lstat(path.c_str(), &info) != 0) return 0;
   const int64_t size = info.st_size, taken = int64_t{info.st_blocks} * 512;
-  // A file that takes much more than its size has memory that was reserved for it.
+  // A file that takes much more than its size has reserved blocks, which count too.
   const int64_t bytes = taken > size + kBlock ? taken : std::min(size, taken);
   return bytes / std::max<int64_t>(static_cast<int64_t>(info.st_nlink), 1);
 }
 
-// Adds up all files, those that are no segments too.
+// Returns the size of all files in the folder, including files that are not segments.
 int64_t SizeOfTree(const std::string& folder) {
   int64_t bytes = 0;
   std::error_code error;
@@ -107,7 +108,8 @@ void OutputScan::AddUpload(const std::string& folder, const char* name, const co
   upload.job = job;
   upload.folder = folder + "/" + name;
   std::error_code error;
-  // What a link leads to is not below the job's folder, and does not go with it.
+  // A link does not count, because its target is outside the job's folder and is not
+  // deleted with it.
   if (!fs::is_directory(fs::symlink_status(upload.folder, error))) return;
   const auto found = known_.find(upload.folder);
   upload.bytes = found == known_.end() ? SizeOfTree(upload.folder) : found->second;

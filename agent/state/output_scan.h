@@ -1,4 +1,4 @@
-// Finds out how much disk the output of each job takes.
+// Finds the size on disk of each job's output.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace accel::agent {
 
-// The folder with a job's upload, below the job's, and its name while it is being deleted.
+// The name of a job's upload in the job's folder, and its name while it is being deleted.
 inline constexpr char kUploadName[] = "code";
 inline constexpr char kOldUploadName[] = "code.old";
 
@@ -21,12 +21,13 @@ class OutputScan {
  public:
   explicit OutputScan(std::string jobs_dir) : jobs_dir_(std::move(jobs_dir)) {}
 
-  // Looks at every file of `live` jobs' newest generations, and once at those of all others, which
-  // do not change any more. So a repeated scan costs little.
+  // Returns the sizes of all output. Reads the files of the newest generation of each `live` job in
+  // each scan. Reads the files of each other generation only once, because they no longer change.
   std::vector<GenerationOutput> Scan(const std::set<common::JobId>& live);
 
  private:
-  // Adds the upload of a job that is over. It goes with the job's output, and before it.
+  // Adds the upload of a job that is not live, as generation 0. It is therefore deleted before
+  // the job's output.
   void AddUpload(const std::string& folder, const char* name, const common::JobId& job,
                  std::map<std::string, int64_t>* known, std::vector<GenerationOutput>* outputs);
 

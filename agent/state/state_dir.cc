@@ -25,7 +25,8 @@ absl::Status Failed(absl::string_view what, const std::string& path) {
   return absl::ErrnoToStatus(errno, absl::StrCat("cannot ", what, " ", path));
 }
 
-// Returns the first bytes of the file, or "" if it does not exist.
+// Returns the text of a file of at most 256 bytes, without white space around it. "" if the file
+// does not exist.
 absl::StatusOr<std::string> ReadSmall(const std::string& path) {
   const common::UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd.valid()) {
@@ -38,8 +39,8 @@ absl::StatusOr<std::string> ReadSmall(const std::string& path) {
   return std::string(absl::StripAsciiWhitespace(absl::string_view(buffer, got)));
 }
 
-// Writes a new file and renames it, so that after a crash the file has either the old
-// content or the new.
+// Replaces a file. Writes a new file and renames it, so that after a crash the file has either the
+// old content or the new.
 absl::Status WriteSmall(const std::string& path, const std::string& content) {
   const std::string aside = path + ".new";
   const common::UniqueFd fd(open(aside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
@@ -56,8 +57,8 @@ absl::Status WriteSmall(const std::string& path, const std::string& content) {
   return absl::OkStatus();
 }
 
-// Closes the folders in `parent` to all but their owners. Names in it are the agent's alone, so
-// they cannot be replaced meanwhile.
+// Removes the rights of group and others from the folders in `parent`. Only the agent can change
+// entries of `parent`, so no user can replace a folder by a link between lstat() and chmod().
 absl::Status CloseFolders(const std::string& parent) {
   std::error_code error;
   for (std::filesystem::directory_iterator entry(parent, error), end; !error && entry != end;
@@ -65,7 +66,8 @@ absl::Status CloseFolders(const std::string& parent) {
     const std::string path = entry->path().string();
     struct stat info = {};
     if (lstat(path.c_str(), &info) != 0) return Failed("look at", path);
-    // No bit to take away; or a folder that is not its user's yet (job_folder.h).
+    // A folder without such rights is skipped. It may be one of mode 0, whose mode must
+    // not change (job_folder.cc).
     if (!S_ISDIR(info.st_mode) || (info.st_mode & 077) == 0) continue;
     if (chmod(path.c_str(), 0700) != 0) return Failed("close", path);
   }
@@ -75,8 +77,8 @@ absl::Status CloseFolders(const std::string& parent) {
 
 }  // namespace
 
-// The file has the id, and the inode of the directory for which the id was drawn. A copy of the
-// directory has another inode, and must not have the same id (docs/decisions/0026).
+// The file contains the id, and the inode number of the directory for which the id was drawn. A
+// copy of the directory has another inode number, and must not keep the id (docs/decisions/0026).
 absl::StatusOr<common::NodeId> StateDir::ReadOrMakeNodeId(const std::string& dir) {
   const std::string path = dir + "/node_id";
   struct stat info;
@@ -90,7 +92,7 @@ absl::StatusOr<common::NodeId> StateDir::ReadOrMakeNodeId(const std::string& dir
     common::LogWarning("the state directory is a copy, so this node gets a new id",
                        {{"directory", dir}, {"id_of_the_original", id}});
     id.clear();
-    // They are records of the original's shims, which this agent must not touch.
+    // The records are of the original node's shims, which this agent must not touch.
     std::error_code error;
     std::filesystem::remove_all(dir + kShims, error);
     if (error) {

@@ -24,22 +24,22 @@ namespace accel::agent {
 class StateDir {
  public:
   // Makes the directory (0700) if it does not exist. Waits at most `timeout` for another agent to
-  // end. A copy of another node's directory gets a new node id, and loses the records of that
-  // node's shims (docs/decisions/0026). FAILED_PRECONDITION: another agent uses the directory.
-  // PERMISSION_DENIED, NOT_FOUND and the like: the message has the path and the reason.
+  // end. If the directory is a copy of another node's, it gets a new node id and loses the records
+  // of that node's shims (docs/decisions/0026). FAILED_PRECONDITION: another agent uses the
+  // directory. Other errors are those of the file system; the message has the path and the reason.
   static absl::StatusOr<StateDir> Open(const std::string& path, absl::Duration timeout);
 
   const common::NodeId& node_id() const { return node_id_; }
 
-  // Lets other users reach their jobs' folders, but list nothing: 0711 for the directory and jobs/.
-  // Required if jobs run as other users. All else in the directory is closed to them: the folders
-  // of jobs become 0700 first, because those that ran as the agent may have been made for all to
-  // read.
+  // Lets other users enter the folders of their jobs. Must be called if jobs run as other users.
+  // The directory and jobs/ get mode 0711, which lets users pass, but not list the entries. Before
+  // that, each folder of a job gets mode 0700, because jobs that ran as the agent may have folders
+  // that all users can read.
   absl::Status LetUsersPass() const;
 
   // Returns the cluster that was stored last, or "" if there is none.
   const std::string& cluster_id() const { return cluster_id_; }
-  // Stores the cluster, so that later agents read it, even after a power failure.
+  // Stores the cluster for later agents. Returns OK once the file is on the disk.
   absl::Status RememberCluster(const std::string& cluster) const;
   absl::Status ForgetCluster() const;
 
