@@ -88,8 +88,8 @@ void AgentConnection::Report(bool changed, const std::function<std::string()>& p
   if (channel_ == nullptr) return;
   report_waits_ |= changed;
   channel_->Flush();
-  // At most one report is in progress, because a newer one replaces everything that
-  // an older one says.
+  // At most one report is in progress, because each report contains everything that an
+  // older one says.
   if (report_waits_ && !channel_->has_unsent()) {
     channel_->Send(FrameType::kReport, payload());
     report_waits_ = false;

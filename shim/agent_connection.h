@@ -1,9 +1,9 @@
-// The shim's side of the connection to its agent. There is at most one at a time.
+// The shim's side of the connection to its agent. A shim has at most one connection at a time.
 //
 // A shim gets its first connection in one of two ways. `accel launch` passes one end of a socket
-// pair, and no other connection ever follows. An agent passes a listening socket, so that the agent
-// after it can connect too (docs/decisions/0032). A newer connection replaces the older one,
-// because the agent at its other end has been replaced.
+// pair, and no other connection ever follows. `accel-agent` passes a listening socket, so that the
+// next agent of the node can connect too (docs/decisions/0032). A new connection replaces the older
+// one, because a new agent replaces the older agent.
 #pragma once
 
 #include <functional>
@@ -21,14 +21,14 @@ namespace accel::shim {
 class AgentConnection {
  public:
   struct Options {
-    common::UniqueFd connected;  // A connected socket, or
-    common::UniqueFd listener;   // a listening Unix socket.
-    // Returns the hello for a new connection.
+    common::UniqueFd connected;  // Either a connected socket,
+    common::UniqueFd listener;   // or a listening Unix socket.
+    // Returns the first message for a new connection.
     std::function<ShimHello()> hello;
     // Performs a command. An error is sent to the agent, and the connection is closed.
     std::function<absl::Status(ShimCommand)> on_command;
-    // Called when the connection has ended and no newer one replaces it. UNAVAILABLE: the agent is
-    // gone. Other errors: it has been refused.
+    // Called when the connection has ended, unless a newer one replaces it. UNAVAILABLE: the agent
+    // is gone. Any other code: the shim has refused a frame and closed the connection.
     std::function<void(const absl::Status& why)> on_lost;
   };
 
@@ -38,11 +38,13 @@ class AgentConnection {
   bool listens() const { return options_.listener.valid(); }
   bool connected() const { return channel_ != nullptr; }
 
-  // Returns the oldest descriptor that came with a command. Invalid if there is none.
+  // Returns the oldest descriptor that came with a command and was not taken yet. Invalid if
+  // there is none.
   common::UniqueFd TakeFd();
 
-  // Sends a report if there is news, or after a new connection. If the agent does not read, only
-  // one report is in progress, and later the newest one follows. Must be called each turn.
+  // Sends the report `payload()` if it has `changed`, or if the connection is new. While the agent
+  // does not read an earlier report, nothing is sent; the newest report follows later. Must be
+  // called in each turn of the loop.
   void Report(bool changed, const std::function<std::string()>& payload);
   // Returns true if the agent has not yet been sent the newest report.
   bool has_unsent() const;

@@ -26,11 +26,11 @@ struct Frame {
   std::string payload;
 };
 
-// Returns a pair of connected ends, close-on-exec. The first is the agent's. Both are invalid if no
+// Returns two connected sockets, close-on-exec. The first is the agent's. Both are invalid if no
 // descriptor is left.
 std::pair<common::UniqueFd, common::UniqueFd> MakeChannelSockets();
 
-// Returns the bytes of a frame, for a file.
+// Returns the bytes of a frame, to store them in a file.
 std::string EncodeFrame(FrameType type, absl::string_view payload);
 // Returns the only frame in `bytes`. Errors are those of Channel::Receive().
 absl::StatusOr<Frame> DecodeFrame(absl::string_view bytes);
@@ -46,12 +46,12 @@ class Channel {
   bool has_unsent() const { return !unsent_.empty(); }
 
   // Appends the whole frames that have arrived to `frames`. After an error the channel can no
-  // longer be used; frames that arrived before it are delivered. FAILED_PRECONDITION: the other
-  // side has another version of the protocol. INVALID_ARGUMENT: the bytes are not of this protocol.
-  // UNAVAILABLE: end-of-file, because the other side is gone.
+  // longer be used, but `frames` has the frames that arrived before the error. FAILED_PRECONDITION:
+  // the other side has another version of the protocol. INVALID_ARGUMENT: the bytes are not of this
+  // protocol. UNAVAILABLE: the other side is gone.
   absl::Status Receive(std::vector<Frame>* frames);
 
-  // Returns the oldest descriptor that has arrived and was not taken. Invalid if there is none.
+  // Returns the oldest descriptor that has arrived and was not taken yet. Invalid if there is none.
   common::UniqueFd TakeFd();
 
   int fd() const { return socket_.get(); }

@@ -1,4 +1,4 @@
-// An epoll set with a function for each descriptor.
+// An epoll set that calls a function for each descriptor that is ready.
 #pragma once
 
 #include <cstdint>
@@ -11,17 +11,17 @@
 
 namespace accel::shim {
 
-// Not thread-safe. A function must tolerate a call although nothing is ready, because the number of
-// a closed descriptor may be reused within one turn.
+// Not thread-safe. A function may be called although its descriptor is not ready, because the
+// number of a closed descriptor may be reused within one turn.
 class EventLoop {
  public:
   EventLoop();
 
-  // Calls `ready` whenever `fd` has any of `events` (EPOLLIN...). Watching `fd`
-  // again replaces both.
+  // Calls `ready` in each turn in which `fd` has any of `events` (EPOLLIN...). A second call for
+  // the same `fd` replaces both.
   void Watch(int fd, uint32_t events, std::function<void()> ready);
 
-  // Must be called before `fd` is closed. Unknown descriptors are ignored.
+  // Must be called before `fd` is closed. Ignores unknown descriptors.
   void Unwatch(int fd);
 
   // Runs one turn: waits until a descriptor is ready or `at_most` has passed, and calls the

@@ -1,5 +1,5 @@
 // The processes of one generation in its shim. Starts its workers, collects their output, and ends
-// every process of it.
+// all its processes.
 #pragma once
 
 #include <sys/types.h>
@@ -22,16 +22,17 @@
 
 namespace accel::shim {
 
-// Not thread-safe. The caller reaps: it reports which processes have ended, and
-// when no child is left.
+// Not thread-safe. The caller reaps all children of this process, and calls Reaped(), Stopped() and
+// NoChildLeft() with the results.
 class GenerationProcesses {
  public:
   GenerationProcesses(StartCommand start, EventLoop* loop, logs::OutputWriter* output,
                       Inherited inherited);
   GenerationProcesses(const GenerationProcesses&) = delete;
 
-  // Starts everything, unless there is an `obstacle`. A failure becomes part of the report. If the
-  // start asks for a store, `store_socket` must be a listening socket.
+  // Starts the store and the workers, unless there is an `obstacle`. The obstacle or a
+  // failure becomes part of the report. If the start asks for a store, `store_socket` must be
+  // a listening socket.
   void Start(common::UniqueFd store_socket, const StoreStarter& start_store,
              std::optional<ExitFact> obstacle, absl::Time now);
 
@@ -41,7 +42,7 @@ class GenerationProcesses {
   // Notes that the agent has contact with the coordinator.
   void Contact(absl::Time now) { life_.Contact(now); }
   // Stops the generation with its orphan grace, because its agent or the coordinator is gone. `why`
-  // becomes its failure.
+  // becomes its failure, unless it is already stopping or has failed.
   void Abandon(absl::Time now, const std::string& why);
 
   // Notes that `pid`, a child of this process, has been reaped.
@@ -71,8 +72,9 @@ class GenerationProcesses {
   void Fail(const ExitFact& why, absl::Time now);
   bool TakeOutOfMemory(int wait_status);
   void KillAll(absl::Time now);
-  absl::Time KillAt() const;         // When KillAll() is due.
-  absl::Time CheckpointsAt() const;  // When a new number of checkpoints may be reported.
+  absl::Time KillAt() const;  // The time at which KillAll() is due.
+  // The time at which a new number of checkpoints may be reported.
+  absl::Time CheckpointsAt() const;
   bool AllWorkersGone() const;
 
   const StartCommand start_;
@@ -92,11 +94,13 @@ class GenerationProcesses {
   absl::Time join_memory_cgroup_at_ = absl::InfiniteFuture();
   absl::Time sweep_at_ = absl::InfiniteFuture();
   absl::Duration sweep_pause_;
-  std::optional<WorkerReports> reports_;                // Set if the start asks for it.
-  int64_t checkpoints_ = 0;                             // The number that was reported last.
-  absl::Time next_checkpoints_ = absl::InfinitePast();  // No report of a checkpoint before this.
+  std::optional<WorkerReports> reports_;  // Set if the start asks for them.
+  int64_t checkpoints_ = 0;               // The number that Tick() has reported last.
+  // The earliest time of the next report that only a checkpoint causes.
+  absl::Time next_checkpoints_ = absl::InfinitePast();
   bool killed_ = false;
-  bool no_process_left_ = false;  // Only output may still be unwritten.
+  // True once all processes are gone. Their output may still be unwritten.
+  bool no_process_left_ = false;
   bool changed_ = true;
 };
 

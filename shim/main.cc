@@ -22,7 +22,8 @@ int main(int argc, char** argv) {
   options.start_store = accel::shim::TcpRendezvousStores();
   if (!options.signals.valid()) return accel::shim::kShimFailed;
   accel::process::BecomeSubreaper();
-  // A worker is the same user's. It may end its shim, but must not become it by ptrace or /proc.
+  // A worker runs as the same user. It may end its shim, but must not take it over by
+  // ptrace or /proc.
   if (options.listener.valid() && geteuid() != 0) prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
   return accel::shim::Shim(std::move(options)).Run();
 }

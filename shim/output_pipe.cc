@@ -14,10 +14,12 @@
 namespace accel::shim {
 namespace {
 
-// Shared by all pipes, because one thread drains them and no bytes remain in it between two calls.
+// Shared by all pipes, because one thread drains all of them, and no bytes remain in the buffer
+// between two calls.
 char buffer[64 << 10];
 
-// The bytes that a failure quotes (tail_lines.h), and room for the ends of its lines.
+// The last bytes of a stream that are kept: those that a failure quotes (tail_lines.h), and the
+// ends of its lines.
 constexpr size_t kLastBytes = 4096 + 40;
 
 }  // namespace
@@ -34,13 +36,13 @@ absl::StatusOr<common::UniqueFd> OutputPipe::Open() {
   pipe_.reset(ends[0]);
   const std::string& spill_dir = start_.spill_dir;
   logs::LogLimits limits = start_.log_limits;
-  // Only `accel launch` has a folder to spill into. It shows the output as it is and deletes it
-  // afterwards (docs/decisions/0036).
+  // Only `accel launch` sets a spill folder. It does not collapse progress bars, because it shows
+  // the output unchanged and then deletes it (docs/decisions/0036).
   limits.collapse_bars = spill_dir.empty();
   number_ = writer_->Open(logs::RankLogDir(start_.log_dir, rank_), stream_, limits,
                           spill_dir.empty() ? "" : logs::RankLogDir(spill_dir, rank_));
   fcntl(pipe_.get(), F_SETFL, O_NONBLOCK);
-  // As far as the system's limits allow.
+  // Best effort: the system may limit the size of pipes.
   fcntl(pipe_.get(), F_SETPIPE_SZ, static_cast<int>(kPipeBytes));
   return common::UniqueFd(ends[1]);
 }

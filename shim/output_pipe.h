@@ -13,35 +13,36 @@
 
 namespace accel::shim {
 
-// Capacity of a pipe, and so the maximum that a worker can have left in it.
+// Capacity of a pipe in bytes. A worker that ends can have left no more than that in its pipe.
 constexpr size_t kPipeBytes = 1 << 20;
 
 // Not thread-safe. No call blocks.
 class OutputPipe {
  public:
-  // `writer` and `start` must outlive it.
+  // `writer` and `start` must outlive this object.
   OutputPipe(logs::OutputWriter* writer, const StartCommand& start, int rank,
              logs::LogStream stream);
 
-  // Makes the pipe and returns the worker's end, close-on-exec. RESOURCE_EXHAUSTED and the like: no
-  // descriptor is left.
+  // Makes the pipe and returns the worker's end, close-on-exec. Fails, for example with
+  // RESOURCE_EXHAUSTED, if no descriptor is left.
   absl::StatusOr<common::UniqueFd> Open();
 
   enum class Progress {
     kEmpty,   // The pipe is empty for now.
     kMore,    // `*most` bytes have been moved.
-    kNoRoom,  // The writer has no room. Try again once it has made progress.
-    kEnd,     // No process has the other end open any more.
+    kNoRoom,  // The writer has no room. Call again once the writer has made progress.
+    kEnd,     // No process has the pipe open for writing any more.
   };
   // Moves bytes from the pipe to the writer, at most `*most`, and lowers `*most` by their number.
   Progress Drain(size_t* most);
 
-  // Called once the worker has ended. Moves the bytes that it can have left in the pipe, over as
-  // many calls as that takes. Returns true once they are on disk, or if the disk hangs.
+  // Moves the bytes that an ended worker can have left in the pipe. Must be called again until it
+  // returns true, which means that these bytes are on disk, or that the disk hangs.
   bool Settle();
 
-  // Called once no process is left that could write into the pipe. Moves the bytes that arrived
-  // since Settle(), and closes the pipe. Returns true once they are on disk, or if the disk hangs.
+  // Moves the bytes that have arrived since Settle(), and closes the pipe. Called once no process
+  // is left that could write into the pipe. Must be called again until it returns true, which means
+  // that these bytes are on disk, or that the disk hangs.
   bool Finish();
 
   // Closes the pipe and discards its content. Later writers receive SIGPIPE.

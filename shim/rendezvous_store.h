@@ -1,4 +1,5 @@
-// The interface between the shim and the store that it serves for a generation.
+// The interface between the shim and a rendezvous store. A shim serves the store of a generation if
+// its node has machine rank 0.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +14,7 @@
 
 namespace accel::shim {
 
-// Serves until it is destroyed.
+// A store that serves until it is destroyed.
 class RendezvousStore {
  public:
   virtual ~RendezvousStore() = default;
@@ -25,8 +26,8 @@ class RendezvousStore {
   virtual uint64_t refused_peers() const = 0;
 };
 
-// Starts a store on a listening socket. It serves peers with these numeric addresses, and at most
-// `max_connections` connections at a time.
+// Starts a store on a listening socket. The store accepts only peers with these numeric addresses,
+// and at most `max_connections` connections at a time.
 using StoreStarter = std::function<absl::StatusOr<std::unique_ptr<RendezvousStore>>(
     common::UniqueFd listen_socket, const std::vector<std::string>& peers, size_t max_connections)>;
 

@@ -24,12 +24,13 @@
 namespace accel::shim {
 namespace {
 
-// Time that the last report may wait for an agent that does not read. Long, because an agent on a
-// machine that is overloaded may stand still for some seconds, and would take the shim for killed.
-// Shorter than the time after which the agent kills a shim that does not end (shim_watchdog.cc).
+// Maximum time for which the last report waits for an agent that does not read. It is long, because
+// an agent on an overloaded machine may not run for seconds. Without the report, the agent would
+// conclude that the shim was killed. It is shorter than the time after which the agent kills a shim
+// that does not end (shim_watchdog.cc).
 constexpr absl::Duration kLastReportTimeout = absl::Seconds(6);
-// Time that a new shim waits for the agent that started it. That agent connects immediately, unless
-// it has been killed.
+// Maximum time for which a new shim waits for the agent that started it. The agent connects
+// immediately, unless it has been killed.
 constexpr absl::Duration kFirstAgentTimeout = absl::Seconds(10);
 // Interval at which a shim whose generation has ended checks whether its store is still used, while
 // it has no agent.
@@ -55,7 +56,8 @@ Shim::Shim(ShimOptions options)
               .on_lost = [this](const absl::Status& why) { OnAgentLost(why); }}),
       started_(Now()) {
   loop_.Watch(signals_.get(), EPOLLIN, [this] { OnSignal(); });
-  // Waking the loop is enough, because each turn looks at the writer's progress.
+  // The function only clears the wake-up, because each turn of the loop checks
+  // the writer's progress.
   loop_.Watch(output_.wake_fd(), EPOLLIN, [this] { output_.Clear(); });
 }
 
@@ -98,7 +100,7 @@ absl::Status Shim::Perform(ShimCommand command) {
   } else if (std::holds_alternative<EndCommand>(command)) {
     if (generation_) generation_->Stop(Now(), absl::ZeroDuration());
     exit_ = kShimEnded;
-    folder_.reset();  // The agent needs no result any more.
+    folder_.reset();  // No result is written, because the agent needs none any more.
   }
   return absl::OkStatus();
 }
@@ -116,10 +118,12 @@ absl::Status Shim::Perform(StartCommand start) {
         absl::StrCat("Generation ", start.id.generation, " must not start before generation ",
                      generation_->start().id.generation, " has ended."));
   }
-  if (exit_) return absl::OkStatus();  // Too late. The agent sees that this shim exits.
+  // The start came too late. The agent notices that this shim exits.
+  if (exit_) return absl::OkStatus();
   generation_ =
       std::make_unique<GenerationProcesses>(std::move(start), &loop_, &output_, inherited_);
-  // Before any worker exists, so that a later agent knows whether there can have been one.
+  // The start is noted before any worker exists, so that a later agent knows whether there can
+  // have been workers.
   std::optional<ExitFact> obstacle = NoteStart(generation_->start().id.generation);
   generation_->Start(std::move(store_socket), start_store_, std::move(obstacle), Now());
   return absl::OkStatus();
@@ -130,7 +134,8 @@ std::optional<ExitFact> Shim::NoteStart(common::Generation generation) const {
   const std::string text = absl::StrCat(generation);
   const common::UniqueFd file(
       openat(folder_.get(), kShimStartedName, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
-  // The number before it was lower, and so not longer.
+  // The file need not be truncated, because the number that it replaces is lower and has
+  // no more digits.
   if (file.valid() &&
       write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size())) {
     return std::nullopt;
@@ -141,7 +146,7 @@ std::optional<ExitFact> Shim::NoteStart(common::Generation generation) const {
 }
 
 void Shim::OnSignal() {
-  // SIGCHLD is ignored here: it has woken the loop, which reaps in each turn.
+  // SIGCHLD needs no action here, because it has woken the loop, and each turn of the loop reaps.
   signalfd_siginfo info;
   while (read(signals_.get(), &info, sizeof(info)) == sizeof(info)) {
     if (info.ssi_signo == SIGTERM) EndJob(kShimEnded);
@@ -152,7 +157,7 @@ void Shim::OnAgentLost(const absl::Status& why) {
   had_agent_ = true;
   const bool gone = absl::IsUnavailable(why);
   if (!agent_.listens()) return EndJob(gone ? kShimAgentGone : kShimProtocolError);
-  // Another agent can connect. Until then the job continues, if it asked for that.
+  // Another agent can connect later. Until then a job with `keep_without_agent` continues.
   if (generation_ && generation_->start().keep_without_agent) return;
   if (generation_) generation_->Abandon(Now(), kAgentGone);
   EndJob(gone ? kShimAgentGone : kShimProtocolError);
@@ -213,7 +218,7 @@ bool Shim::Done(absl::Time now) {
   if (!exit_ && IsOverWithoutAgent(now)) exit_ = kShimAgentGone;
   if (!exit_ || (generation_ && generation_->state() != GenerationLife::State::kEnded))
     return false;
-  // Without a generation there is nothing to report.
+  // Without a generation there is no report to wait for.
   if (generation_ && agent_.connected() && agent_.has_unsent()) {
     leave_at_ = std::min(leave_at_, now + kLastReportTimeout);
     if (now < leave_at_) return false;

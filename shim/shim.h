@@ -17,25 +17,26 @@
 namespace accel::shim {
 
 struct ShimOptions {
-  common::JobId job;          // Empty if the program that starts it does not pass it.
-  common::UniqueFd control;   // The socket connected to the agent, or
-  common::UniqueFd listener;  // a listening socket to which agents connect.
-  common::UniqueFd folder;    // With a listener: where the result is kept if there is no agent.
-  common::UniqueFd signals;   // A signalfd for SIGCHLD and SIGTERM, which must be blocked.
-  StoreStarter start_store;   // If null, a start that asks for a store fails.
+  common::JobId job;          // Empty if the command line does not have it.
+  common::UniqueFd control;   // Either a socket that is connected to the agent,
+  common::UniqueFd listener;  // or a listening socket to which agents connect.
+  // The job's folder, given with a listener. The result is kept there if there is no agent.
+  common::UniqueFd folder;
+  common::UniqueFd signals;  // A signalfd for SIGCHLD and SIGTERM, which must be blocked.
+  StoreStarter start_store;  // If null, a start that asks for a store fails.
   Inherited inherited;
 };
 
 // The exit codes of accel-shim.
 enum ShimExit : int {
-  kShimEnded = 0,          // Its agent or SIGTERM ended it.
-  kShimFailed = 1,         // It could not start.
+  kShimEnded = 0,          // The agent or SIGTERM ended the shim.
+  kShimFailed = 1,         // The shim could not start.
   kShimUsage = 2,          // Wrong flags, or started by hand.
-  kShimAgentGone = 3,      // The agent was gone, and the job has ended.
+  kShimAgentGone = 3,      // The agent was gone, and then the job ended.
   kShimProtocolError = 4,  // The agent sent an invalid command; the job has been ended.
 };
 
-// Takes over the whole process: it reaps every child, and kills every descendant when
+// Takes over the whole process: reaps all its children, and kills all its descendants when
 // a generation ends.
 class Shim {
  public:
@@ -49,9 +50,9 @@ class Shim {
   absl::Status Perform(ShimCommand command);
   absl::Status Perform(StartCommand start);
   void OnSignal();
-  // The connection to the agent has ended.
+  // Called when the connection to the agent has ended.
   void OnAgentLost(const absl::Status& why);
-  // Stops the generation with the orphan grace, and exits then.
+  // Stops the generation with the orphan grace. The shim exits once the generation has ended.
   void EndJob(ShimExit exit);
   void Reap();
   void Report();
@@ -59,7 +60,7 @@ class Shim {
   // Returns true if nothing is left to do without an agent.
   bool IsOverWithoutAgent(absl::Time now);
   bool Done(absl::Time now);
-  // Notes in the folder that a start has been received. Returns why it cannot.
+  // Notes in the folder that a start has been received. Returns the failure, or nullopt on success.
   std::optional<ExitFact> NoteStart(common::Generation generation) const;
   void KeepResult();
   std::string EncodedReport() const;
@@ -76,8 +77,8 @@ class Shim {
   bool had_agent_ = false;
   const absl::Time started_;
   std::optional<ShimExit> exit_;  // Set once this program must exit.
-  bool leaving_changed_ = false;  // exit_ was set, which no report has said yet.
-  // When to exit even if the agent has not read the last report.
+  bool leaving_changed_ = false;  // exit_ was set, and no report says so yet.
+  // The time to exit even if the agent has not read the last report.
   absl::Time leave_at_ = absl::InfiniteFuture();
 };
 

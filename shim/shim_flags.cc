@@ -17,7 +17,8 @@
 namespace accel::shim {
 namespace {
 
-// The shim parses its few flags by itself, because a parser would double its memory.
+// The shim parses its few flags without the parser library, because the library would double
+// the shim's memory.
 common::CommandHelp DescribeShim() {
   common::CommandHelp help;
   help.command = "accel-shim";
@@ -60,7 +61,7 @@ int Usage(const std::string& complaint) {
   return kShimUsage;
 }
 
-// Returns true if the descriptor is open and of this type, and makes it close-on-exec.
+// Returns true if the descriptor is open and of this type. Then also makes it close-on-exec.
 bool HasType(int fd, mode_t type) {
   struct stat info;
   if (fstat(fd, &info) != 0 || (info.st_mode & S_IFMT) != type) return false;

@@ -7,8 +7,8 @@
 
 namespace accel::shim {
 
-// Takes the job and the descriptors of the command line into `options`, and returns nullopt. If it
-// prints help, the version or an error instead, it returns the exit code.
+// Parses the command line, sets the job and the descriptors of `options`, and returns nullopt. If
+// it prints help, the version or an error instead, it returns the exit code.
 std::optional<int> ParseShimFlags(int argc, char** argv, ShimOptions* options);
 
 }  // namespace accel::shim

@@ -3,17 +3,18 @@
 
 namespace accel::shim {
 
-// The shim's descriptor of the socket to its agent, connected or listening, and with a listening
-// one the descriptor of the job's folder.
+// The numbers of a shim's descriptors: the connected or listening socket for its agent, and, with a
+// listening socket, the job's folder.
 constexpr int kShimSocketFd = 3;
 constexpr int kShimFolderFd = 4;
 constexpr char kShimControlFlag[] = "--control_fd=3";
 constexpr char kShimListenFlag[] = "--listen_fd=3";
 constexpr char kShimJobFlag[] = "--job=";  // Followed by the job's id.
 
-// The files in the job's folder: the socket on which the shim listens, the number of the newest
-// generation whose start it has received, and the last report of a shim that exited without an
-// agent, as a frame (channel.h).
+// The files in the job's folder:
+// - the socket on which the shim listens;
+// - the number of the newest generation whose start the shim has received;
+// - the last report of a shim that exited without an agent, as a frame (channel.h).
 constexpr char kShimSocketName[] = "sock";
 constexpr char kShimStartedName[] = "started";
 constexpr char kShimResultName[] = "result";

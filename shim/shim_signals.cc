@@ -6,7 +6,8 @@
 namespace accel::shim {
 
 common::UniqueFd TakeShimSignals() {
-  // Slurm sends SIGUSR1 and SIGUSR2 to all processes of a step, and they are meant for the workers.
+  // SIGUSR1 and SIGUSR2 are ignored, because Slurm sends them to all processes of a step, but means
+  // them for the workers.
   for (int number : {SIGINT, SIGQUIT, SIGHUP, SIGPIPE, SIGTTOU, SIGTSTP, SIGUSR1, SIGUSR2}) {
     ::signal(number, SIG_IGN);
   }

@@ -1,4 +1,4 @@
-// Which signals a shim receives, and how.
+// Sets how a shim treats signals.
 #pragma once
 
 #include "common/unique_fd.h"
@@ -6,12 +6,12 @@
 namespace accel::shim {
 
 // Blocks SIGTERM and SIGCHLD and returns a descriptor that receives them (invalid if none is left).
-// Ignores the signals that a terminal sends to all processes, because a shim ends its job when the
-// control socket closes.
+// Ignores the signals that a terminal sends to all processes, because a shim ends its job by the
+// rules of its connection instead.
 common::UniqueFd TakeShimSignals();
 
-// Returns true if SIGHUP is ignored. Called before TakeShimSignals(), this tells whether nohup
-// started the program.
+// Returns true if SIGHUP is ignored. Must be called before TakeShimSignals(), which ignores SIGHUP
+// itself. The result then tells whether nohup has started the program.
 bool HangupIsIgnored();
 
 }  // namespace accel::shim

@@ -19,8 +19,8 @@ namespace {
 constexpr int kGeneralFailureCode = 1;
 constexpr size_t kMaxMessageBytes = 4096;
 
-// The shim's own descriptors: control socket, epoll, signals, wake-ups, control groups, and files
-// that are open for a moment.
+// Number of the shim's own descriptors: control socket, epoll, signals, wake-ups, control groups,
+// and files that are open only briefly.
 constexpr uint64_t kOwnFiles = 64;
 // A pipe and a segment file for each of two streams.
 constexpr uint64_t kFilesOfAWorker = 4;
@@ -35,7 +35,8 @@ bool MakeFolders(const std::string& path) {
   return mkdir(path.c_str(), 0755) == 0 || errno == EEXIST;
 }
 
-// Must be called directly after stat() has failed, because errno has the reason.
+// Returns the fact that `what` cannot be reached. Must be called directly after stat() has failed,
+// because it reads errno.
 ExitFact Unreachable(const std::string& what) {
   const int code = PathErrorCode(errno);
   if (code == process::kNotFoundCode) {
@@ -105,8 +106,9 @@ std::optional<ExitFact> FindMissingPath(const StartCommand& start) {
 }
 
 std::optional<ExitFact> MakeLogDirs(const StartCommand& start) {
-  // Spill folders are made first, because a reader that sees a rank's folder looks for its spill
-  // folder only then. Failures are ignored: what cannot be spilled is dropped.
+  // Spill folders are made before ranks' folders, because a reader that finds a rank's folder
+  // expects the spill folder to exist. Failures are ignored, because output that cannot be spilled
+  // may be dropped.
   for (const WorkerStart& worker : start.workers) {
     if (!start.spill_dir.empty()) MakeFolders(logs::RankLogDir(start.spill_dir, worker.rank));
   }

@@ -14,7 +14,8 @@ class TcpRendezvousStore final : public RendezvousStore {
       : server_(std::move(server)) {}
 
   uint64_t connections() const override {
-    // Read in this order, because a connection is counted as accepted first.
+    // `closed` is read first. A connection counts as accepted before it counts as closed, so the
+    // difference is never negative.
     const uint64_t closed = server_->counters().closed;
     return server_->counters().accepted - closed;
   }

@@ -1,4 +1,4 @@
-// Stores with PyTorch's TCPStore protocol, at which a generation's workers meet.
+// Rendezvous stores with PyTorch's TCPStore protocol.
 #pragma once
 
 #include "shim/rendezvous_store.h"

@@ -1,4 +1,5 @@
-// Lends the terminal to a worker that keeps standard input, as a shell does for its foreground job.
+// Lends the terminal to a worker that keeps standard input, as a shell lends it to
+// the foreground job.
 #pragma once
 
 #include <sys/types.h>

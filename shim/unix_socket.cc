@@ -14,10 +14,12 @@
 namespace accel::shim {
 namespace {
 
-// Enough for the agent, and for agents that replace it in quick succession.
+// Maximum number of connections that wait for accept(). Enough for an agent, and for agents that
+// replace one another quickly.
 constexpr int kBacklog = 8;
 
-// Returns the address of `name` in the folder. Names are constants of accel and short.
+// Returns the address of `name` in the folder. The path fits, because `name` is always one of
+// accel's short constants.
 sockaddr_un AddressIn(int folder, const std::string& name) {
   sockaddr_un address = {};
   address.sun_family = AF_UNIX;

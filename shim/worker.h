@@ -15,10 +15,10 @@
 
 namespace accel::shim {
 
-// Settings of the user that workers inherit although the shim has changed them for itself.
+// The settings of the caller that workers inherit, although the shim has changed them for itself.
 struct Inherited {
   bool keep_hangup_ignored = false;  // SIGHUP was ignored when the shim started.
-  std::optional<rlimit> open_files;  // If unset, the shim's own limit.
+  std::optional<rlimit> open_files;  // RLIMIT_NOFILE. If unset, the shim's.
 };
 
 // The context that all workers of a generation share.
@@ -27,8 +27,8 @@ struct WorkerContext {
   EventLoop* loop = nullptr;
   logs::OutputWriter* output = nullptr;
   int cgroup_fd = -1;
-  int stdin_fd = -1;    // The worker's standard input.
-  int reports_fd = -1;  // The workers' end of WorkerReports, and the variable that names it.
+  int stdin_fd = -1;    // The workers' standard input.
+  int reports_fd = -1;  // The workers' end of WorkerReports, or -1.
   std::string reports_variable;
   int terminal_fd = -1;  // The terminal whose foreground the worker's group gets, or -1.
   Inherited inherited;
@@ -41,30 +41,32 @@ class Worker {
   ~Worker();
   Worker(const Worker&) = delete;
 
-  // Starts the program at `path`, as execve() takes it. On failure returns the exact reason.
+  // Starts the program at `path`, which execve() gets unchanged. Returns nullopt, or the reason
+  // of a failure.
   std::optional<ExitFact> Start(const std::string& path);
 
   bool running() const { return report_.pid > 0 && !ended_.has_value(); }
   pid_t pid() const { return static_cast<pid_t>(report_.pid); }
 
-  // Sends `signal` to its process group while it runs.
+  // Sends `signal` to the worker's process group if the worker is running.
   void Signal(int signal) const;
 
-  // Notes that it has been reaped with this wait status. The report has the exit once its
-  // output is on disk.
+  // Notes that the worker was reaped with this wait status. The report gets the exit once the
+  // worker's output is on disk.
   void Reaped(int wait_status, bool out_of_memory, absl::Time now);
-  // Notes that it could not be started.
+  // Notes that the worker could not be started.
   void NeverStarted(const ExitFact& why, absl::Time now) {
     report_.exit = why;
     report_.ended_at = now;
   }
 
-  // Continues with output that had to wait for room in the writer. Returns true if the
+  // Continues with output that waits for room in the writer. Returns true if the
   // report has changed.
   bool Tick();
 
-  // Called once no process is left that could write. Moves the rest of its output and closes its
-  // pipes. Returns true once the output is on disk; call it again until then.
+  // Moves the rest of the output to the writer and closes the pipes. Called once no process is
+  // left that could write. Must be called again until it returns true, because the output must
+  // be on disk.
   bool FinishOutput();
 
   const WorkerReport& report() const { return report_; }
@@ -78,9 +80,9 @@ class Worker {
   const WorkerContext context_;
   OutputPipe stdout_;
   OutputPipe stderr_;
-  // The pipes that wait for room in the writer. They are not watched meanwhile.
+  // The pipes that wait for room in the writer. The loop does not watch them meanwhile.
   std::vector<OutputPipe*> waiting_;
-  std::optional<ExitFact> ended_;  // Set once it has been reaped.
+  std::optional<ExitFact> ended_;  // Set once the worker has been reaped.
   WorkerReport report_;
 };
 

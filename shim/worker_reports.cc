@@ -12,11 +12,12 @@
 namespace accel::shim {
 namespace {
 
-// A worker that sends without an end delays the other work of a turn only by this many messages.
+// Maximum number of messages that are read in a turn, because a worker that sends all the time must
+// not stop other work.
 constexpr int kMessagesPerTurn = 64;
 
-// Bytes of a socket's buffer, Linux's default. The kernel doubles the number, and takes at least
-// 256 of them for a message.
+// The size of the socket's buffer in bytes. The kernel doubles the number, and each message takes
+// at least 256 bytes of the buffer.
 constexpr int kBufferBytes = 104 << 10;
 constexpr int kMessagesAtMost = 2 * kBufferBytes / 256;
 
@@ -24,7 +25,7 @@ constexpr int kMessagesAtMost = 2 * kBufferBytes / 256;
 
 WorkerReports::WorkerReports(EventLoop* loop) : loop_(loop) {
   int ends[2];
-  // Messages keep their borders, and a sender that finds no room drops its message.
+  // SOCK_SEQPACKET keeps the borders of messages. A sender that finds no room drops its message.
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) return;
   end_ = common::UniqueFd(ends[0]);
   worker_end_ = common::UniqueFd(ends[1]);
@@ -46,7 +47,7 @@ void WorkerReports::Read(int most) {
   for (int i = 0; i < most; ++i) {
     const ssize_t size = recv(end_.get(), message, sizeof(message), MSG_DONTWAIT);
     if (size < 0) return;
-    // Other messages are of later versions of the runtime.
+    // Other messages come from later versions of the runtime and are ignored.
     const std::string_view text(message, static_cast<size_t>(size));
     if (text == common::kCheckpointMessage) ++checkpoints_;
   }

@@ -1,5 +1,5 @@
-// The socket over which workers tell their shim what it cannot see: that a checkpoint is committed
-// (docs/decisions/0045).
+// The socket over which workers report each committed checkpoint to their shim, which could not
+// notice it otherwise (docs/decisions/0045).
 #pragma once
 
 #include <cstdint>
@@ -10,29 +10,29 @@
 
 namespace accel::shim {
 
-// The descriptor that the workers' end has in each worker.
+// The number of the descriptor that the workers' end has in each worker.
 inline constexpr int kReportTarget = 3;
 
 // Not thread-safe.
 class WorkerReports {
  public:
-  // Without a descriptor that is left, workers have no such socket, and report nothing.
+  // If no descriptor is left, the workers get no socket and report nothing.
   explicit WorkerReports(EventLoop* loop);
   ~WorkerReports();
   WorkerReports(const WorkerReports&) = delete;
 
-  // The workers' end, which all of them inherit. -1 if there is none.
+  // Returns the end that all workers inherit, or -1 if there is none.
   int worker_end() const { return worker_end_.get(); }
-  // Returns the variable by which a worker finds it: NAME=DESCRIPTOR:INODE. The inode tells a
-  // program that has closed the descriptor, and uses its number for something else.
+  // Returns the variable that tells a worker its descriptor: NAME=DESCRIPTOR:INODE. The inode shows
+  // whether the program has closed the descriptor and uses its number for something else.
   const std::string& variable() const { return variable_; }
 
-  // Reads all that the workers sent before they ended. To be called before the agent is told that
-  // the generation has ended, because the shim may notice the end of a process before the messages
-  // that the process sent earlier.
+  // Reads all messages that the workers sent before they ended. Must be called before the end of
+  // the generation is reported. The reason is that the shim may notice the end of a process before
+  // it reads the earlier messages of that process.
   void ReadRest();
 
-  // The number of checkpoints that the workers have reported.
+  // Returns the number of checkpoints that the workers have reported.
   int64_t checkpoints() const { return checkpoints_; }
 
  private:
@@ -40,7 +40,7 @@ class WorkerReports {
 
   EventLoop* const loop_;
   common::UniqueFd end_;
-  common::UniqueFd worker_end_;  // Kept open, so that reading never meets an end.
+  common::UniqueFd worker_end_;  // Kept open, so that a read never returns end-of-file.
   std::string variable_;
   int64_t checkpoints_ = 0;
 };

@@ -31,7 +31,8 @@ void WriteDuration(absl::Duration duration, WireWriter* out) {
   out->I64(absl::ToInt64Nanoseconds(duration));
 }
 
-// A negative duration is invalid. The largest number stands for an infinite duration.
+// Reads a duration in nanoseconds. A negative one is invalid, and the largest number stands for
+// an infinite one.
 absl::Duration ReadDuration(WireReader* in) {
   const int64_t nanoseconds = in->I64();
   if (nanoseconds < 0) in->Fail();
@@ -151,7 +152,7 @@ std::optional<ExitFact> ReadExit(WireReader* in) {
   if (!in->Bool()) return std::nullopt;
   ExitFact exit;
   const uint8_t kind = in->U8();
-  // A kind that only newer releases know is a failure of the shim to this one.
+  // A kind that only newer releases know is read as kShimDied.
   const bool known = kind <= static_cast<uint8_t>(ExitFact::Kind::kAbandoned);
   exit.kind = known ? static_cast<ExitFact::Kind>(kind) : ExitFact::Kind::kShimDied;
   exit.code = in->I32();

@@ -14,11 +14,11 @@ namespace accel::shim {
 // Agent and shim may be of different releases, because a shim outlives its agent. Two rules keep
 // them able to communicate (docs/decisions/0033):
 //
-// * A message, and each element of its lists, is a record: its length is known, and new fields are
-//   appended. A reader ignores fields beyond those that it knows, and gives its default to an
-//   appended field that is missing. A frame of an unknown type is ignored.
-// * Any other change increments this version. Each side refuses a peer of another version, and the
-//   shim then keeps its job.
+// * A message, and each element of its lists, is a record with a length. New fields are appended to
+//   a record. A reader ignores fields beyond those that it knows. If an appended field is missing,
+//   the reader uses the field's default. A frame of an unknown type is ignored.
+// * Any other change increments this version. Each side refuses a peer of another version. The
+//   shim's job then continues if it outlives its agent.
 constexpr uint8_t kProtocolVersion = 3;
 
 enum class FrameType : uint8_t {
@@ -31,13 +31,13 @@ enum class FrameType : uint8_t {
   kContact = 7,
 };
 
-// The job is over: the shim kills what is left, and exits.
+// Ends the job: the shim kills the remaining processes and exits.
 struct EndCommand {};
-// The agent has contact with the coordinator.
+// Says that the agent has contact with the coordinator.
 struct ContactCommand {};
 // A frame whose type only newer releases know.
 struct UnknownFrame {};
-// Why the shim closes the connection, as a sentence.
+// Says why the shim closes the connection, as a sentence.
 struct ShimRefusal {
   std::string why;
 };
@@ -49,8 +49,8 @@ std::string EncodeCommand(const ShimCommand& command);
 std::string EncodeReport(const GenerationReport& report);
 std::string EncodeHello(const ShimHello& hello);
 
-// Decode a payload. INVALID_ARGUMENT: the bytes are not such a message, or the message contradicts
-// itself (no worker, no argv, limits below 1...).
+// Decode the payload of a frame. INVALID_ARGUMENT: the bytes are not a message of this type, or the
+// message is invalid, for example without a worker or argv.
 absl::StatusOr<ShimCommand> DecodeCommand(FrameType type, absl::string_view payload);
 absl::StatusOr<ShimMessage> DecodeMessage(FrameType type, absl::string_view payload);
 

@@ -1,5 +1,6 @@
-// The states of a generation in its shim, when it must be stopped for lack of contact, and when its
-// remaining processes must be killed. Pure: no process, no clock, no file. Not thread-safe.
+// The state of a generation in its shim. Also computes when the generation must be stopped for
+// lack of contact, and when its remaining processes must be killed. Pure: no process, no clock, no
+// file. Not thread-safe.
 //
 // clang-format off
 //   kStarting ──exec done on every local rank──▶ kRunning
@@ -31,29 +32,32 @@ class GenerationLife {
   void ExecDone() { Apply(Event::kExecDone); }
 
   // Notes that the generation must end, with `grace` between SIGTERM and SIGKILL. Returns true if
-  // the caller must send SIGTERM now. That happens only once, and never if SIGKILL is due
-  // immediately. Of several graces, the one that ends first counts.
+  // the caller must send SIGTERM now. Only the first call returns true, and only if `grace` is not
+  // zero. After several calls, the grace that ends first counts.
   bool StopAsked(absl::Time now, absl::Duration grace);
 
-  // Notes that no worker is running (any more). All processes that workers have left behind are
-  // killed without a grace.
+  // Notes that no worker is running (any more). The remaining grace is dropped, so kill_at() is
+  // at most `now`.
   void WorkersGone(absl::Time now);
 
-  // Sets the longest time without contact with the coordinator, counted from `now`. Once it is
-  // over, the generation must be stopped (invariant 4). If infinite, contact is not required.
+  // Sets the maximum time without contact with the coordinator, and counts it from `now`.
+  // When it is over, the generation must be stopped (invariant 4). If it is infinite, contact
+  // is not required.
   void RequireContact(absl::Time now, absl::Duration at_least_every);
-  // Notes that there was contact.
+  // Notes that there was contact at `now`.
   void Contact(absl::Time now);
   // Returns when the generation must be stopped for lack of contact. InfiniteFuture once it is
-  // stopping.
+  // stopping. GenerationProcesses::Tick() compares it with the clock.
   absl::Time fence_at() const;
 
-  // Notes that no process of the generation is left. Has no effect before it is stopping.
+  // Notes that no process of the generation is left. Has no effect unless the
+  // generation is stopping.
   void NothingLeft() { Apply(Event::kNothingLeft); }
 
   State state() const { return state_; }
 
-  // Returns when all remaining processes must be killed. InfiniteFuture unless it is stopping.
+  // Returns when all remaining processes must be killed. InfiniteFuture unless the generation is
+  // stopping. GenerationProcesses::Tick() compares it with the clock.
   absl::Time kill_at() const;
 
  private:

@@ -1,8 +1,8 @@
 // The messages between an agent and its shims, as values. shim/core/codec.h encodes them.
 //
-// The agent sends StartCommand (with the store's listening socket, if any), StopCommand, the end of
-// the shim, and a sign of each contact with the coordinator. The shim sends ShimHello on each new
-// connection, and the whole state of its newest generation each time it changes.
+// The agent sends StartCommand (with the store's listening socket, if any), StopCommand, EndCommand
+// and ContactCommand (codec.h). The shim sends ShimHello on each new connection. It sends the whole
+// GenerationReport of its newest generation each time that changes.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace accel::shim {
 
-// Maximum number of workers in one start, which is also that of a job on one node.
+// Maximum number of workers in one start, and therefore of one job on one node.
 constexpr size_t kMaxWorkers = 1024;
 
 struct WorkerStart {
@@ -31,25 +31,27 @@ struct StartCommand {
   std::string workdir;
   std::vector<std::string> required_paths;
   std::vector<WorkerStart> workers;  // At least one, at most kMaxWorkers. Local ranks are 0, 1...
-  bool serves_store = false;         // A listening socket travels with this message.
+  // The store's listening socket is attached to this message.
+  bool serves_store = false;
   std::vector<std::string> store_peers;  // Numeric addresses that may connect to the store.
   std::string log_dir;                   // The generation's folder, made if it is missing.
-  // A folder like log_dir on another file system, for output that log_dir cannot take
-  // (docs/decisions/0028). If empty, such output is dropped.
+  // A folder on another file system, with the layout of log_dir, for output that log_dir cannot
+  // take (docs/decisions/0028). If empty, such output is dropped.
   std::string spill_dir;
-  // Control groups of this generation (v2, and v1 memory), made if missing. If empty, the shim host
-  // chooses them; the shim itself then uses none.
+  // The control groups of this generation (v2, and v1 memory), made if missing. If they are empty,
+  // the shim host sets them before it sends the message. If they arrive empty, the shim uses none.
   std::string cgroup;
   std::string memory_cgroup;
-  bool keep_stdin = false;      // The only worker gets the shim's standard input and its terminal.
+  // The generation's only worker gets the shim's standard input and terminal.
+  bool keep_stdin = false;
   absl::Duration orphan_grace;  // Time between SIGTERM and SIGKILL if the agent is gone.
   logs::LogLimits log_limits;
-  // The workers outlive their agent (on_agent_loss: keep). Otherwise they are stopped when the
-  // connection to the agent ends.
+  // If true, the workers outlive their agent (on_agent_loss: keep). Otherwise they are stopped when
+  // the connection to the agent ends.
   bool keep_without_agent = false;
-  // The workers are stopped once no ContactCommand has arrived for this long.
+  // Maximum time without a ContactCommand. The workers are stopped when it is over.
   absl::Duration stop_on_disconnect_after = absl::InfiniteDuration();
-  // The workers get a socket on which they report committed checkpoints.
+  // If true, the workers get a socket on which they report committed checkpoints.
   bool report_checkpoints = false;
 };
 
@@ -65,14 +67,14 @@ struct ExitFact {
   // or the coordinator was gone.
   enum class Kind { kExited, kSignalled, kNotStarted, kShimDied, kAbandoned };
   Kind kind = Kind::kExited;
-  // For kExited. For kNotStarted: 127 if the program was not found, 126 if it is not
-  // executable, otherwise 1.
+  // For kExited, the exit code. For kNotStarted, 127 or 126 for a failure of the job itself
+  // (start_checks.h), and 1 for a failure of the node.
   int code = 0;
   int signal = 0;  // For kSignalled.
   bool core_dumped = false;
   bool out_of_memory = false;
   // For kNotStarted: what failed, where, and what to do; at most 4 KiB. If one cause kept several
-  // workers from starting, only the first of them has the message.
+  // workers from starting, only the first of these workers has the message.
   std::string message;
 
   bool ok() const { return kind == Kind::kExited && code == 0; }
@@ -81,11 +83,12 @@ struct ExitFact {
 struct WorkerReport {
   int rank = 0;
   int local_rank = 0;
-  int64_t pid = 0;                      // 0 if it was never started.
+  int64_t pid = 0;                      // 0 if the worker was never started.
   uint64_t start_time_ticks = 0;        // Field 22 of /proc/PID/stat.
-  std::optional<ExitFact> exit;         // Unset while it runs.
+  std::optional<ExitFact> exit;         // Unset while the worker runs.
   std::vector<std::string> last_lines;  // If the worker failed: at most 20 lines and 4 KiB.
-  // When it was reaped, by the monotonic clock of the node. absl::Time() if that is not known.
+  // The time at which the worker was reaped, by the monotonic clock of the node. absl::Time() if it
+  // is not known.
   absl::Time ended_at;
 };
 
@@ -94,10 +97,10 @@ struct GenerationReport {
   common::GenerationId id;
   State state = State::kStarting;
   std::vector<WorkerReport> workers;
-  std::optional<ExitFact> failure;  // Why the node's whole part of the generation failed.
+  std::optional<ExitFact> failure;  // The failure of the node's whole part.
   std::string log_dir;              // From the start command.
   absl::Duration orphan_grace;      // From the start command.
-  // The shim exits once the generation has ended, so it takes no further start.
+  // If true, the shim exits once the generation has ended, so it takes no further start.
   bool shim_is_leaving = false;
   int64_t checkpoints = 0;  // Number of committed checkpoints that its workers have reported.
   // Number of connections to its store that were closed because of the peer's address.
@@ -110,7 +113,7 @@ struct ShimHello {
   int64_t pid = 0;
   uint64_t start_time_ticks = 0;
   std::string release;                // The version of accel.
-  common::Generation generation = 0;  // The newest generation. 0 if there was none.
+  common::Generation generation = 0;  // The newest generation. 0 if there is none.
 };
 
 // Maximum size of a start or a report in its frame (channel.h). The environments

@@ -13,9 +13,9 @@ struct ShimReport {
   // The newest state of the shim's newest generation. If the shim was killed, the state is kEnded,
   // and every worker without an exit record has kShimDied. No process of the job is left then.
   std::optional<GenerationReport> generation;
-  // The shim process itself is gone. This is the last report of this job's shim.
+  // If true, the shim's process is gone. This is the last report about the shim.
   bool shim_ended = false;
-  // The shim exits once its generation has ended, and takes no further start.
+  // If true, the shim exits once its generation has ended, and takes no further start.
   bool shim_is_leaving = false;
 };
 

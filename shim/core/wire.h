@@ -21,7 +21,7 @@ class WireWriter {
   void Bool(bool value) { U8(value ? 1 : 0); }
   void String(absl::string_view value);
   void Strings(const std::vector<std::string>& values);
-  // Writes the fields of an element of a list as a record that has its own length.
+  // Writes the fields of a list's element as a record, which begins with its length.
   void Record(WireWriter fields) { String(fields.bytes_); }
 
   std::string Take() { return std::move(bytes_); }
@@ -32,9 +32,8 @@ class WireWriter {
   std::string bytes_;
 };
 
-// Reads what a WireWriter wrote. After the first field that does not fit, everything reads as zero
-// or empty, and ok() is false. Never reads beyond the end, and never allocates more than the number
-// of bytes that are left.
+// Reads what a WireWriter wrote. Once a field is invalid or exceeds the remaining bytes, ok() is
+// false, and all further fields read as zero or empty. Never allocates more bytes than remain.
 class WireReader {
  public:
   explicit WireReader(absl::string_view bytes) : bytes_(bytes) {}
@@ -45,20 +44,22 @@ class WireReader {
   uint64_t U64() { return Integer(8); }
   int64_t I64() { return static_cast<int64_t>(Integer(8)); }
   bool Bool();
-  // Reads text for the kernel or for people. Fails if it contains a NUL byte.
+  // Reads a text. Fails if it contains a NUL byte, because texts are passed to the kernel
+  // as C strings.
   std::string String();
   std::vector<std::string> Strings();
-  // Reads the length of a list whose elements take at least `least_bytes` each. Fails if the
-  // remaining bytes cannot hold that many, so that no length is believed before allocating.
+  // Reads the length of a list whose elements take at least `least_bytes` each. Fails if
+  // the remaining bytes cannot hold that many elements. A false length therefore causes
+  // no large allocation.
   size_t Length(size_t least_bytes);
 
-  // Reads a record. If its length is wrong, nothing can be read from the result.
+  // Reads a record. If its length is wrong, the result has no fields.
   WireReader Record();
 
   void Fail() { ok_ = false; }
   bool ok() const { return ok_; }
-  // Returns true if the record has another field. Read before each field that was appended to a
-  // message later, because the record of an older writer ends before it.
+  // Returns true if the record has a further field. Must be called before each field that was
+  // appended to a message later, because an older writer's record ends before that field.
   bool HasMore() const { return ok_ && !bytes_.empty(); }
 
  private:

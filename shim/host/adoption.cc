@@ -2,10 +2,11 @@
 // posix_shim_host.cc.
 //
 // The problem: the agent was killed, while its shims and their workers continue. The next agent
-// must find each of them, learn exactly what happened meanwhile, and be able to stop it. It must
-// not report to the coordinator before that, because a generation that it does not list is lost.
+// must find each shim, learn exactly what happened meanwhile, and be able to stop it. The agent
+// must not report to the coordinator before that, because a generation that a report does not list
+// counts as lost.
 //
-// What it finds for each job, and what it does:
+// For each job, the table shows what the agent may find, and what it then does:
 //
 // clang-format off
 //   record     socket      process   then
@@ -21,8 +22,9 @@
 //   old boot   refuses     -         everything has ended: nothing to do
 // clang-format on
 //
-// A process that cannot be reached is never killed for that alone. If its generation must be
-// stopped, it gets SIGTERM, which every version obeys, and SIGKILL if that does not help.
+// A shim is never killed only because it cannot be reached. If its generation must be stopped,
+// the agent sends SIGTERM, which shims of every version obey. If the shim does not end then,
+// it gets SIGKILL.
 
 #include <utility>
 
@@ -36,7 +38,7 @@
 namespace accel::shim {
 namespace {
 
-// The pause between two attempts to connect to a shim that runs and does not accept connections.
+// The pause between two attempts to connect to a shim that runs but accepts no connection.
 constexpr absl::Duration kReconnectPause = absl::Seconds(1);
 constexpr char kDiedAlone[] = "accel-shim ended while there was no agent.";
 
@@ -61,7 +63,7 @@ std::vector<ShimReport> PosixShimHost::Adopt() {
   for (auto& [job, shim] : shims_) {
     GiveUpWaiting(shim.get());
     shim->taken_over = true;
-    shim->changed = true;  // So that the next call reports it.
+    shim->changed = true;  // Makes TakeReports() below report it.
     common::LogInfo("adopted a shim",
                     {{"job", job.value()},
                      {"pid", shim->record.pid},
@@ -140,7 +142,8 @@ void PosixShimHost::Take(const ShimHello& hello, HostedShim* shim) {
   shim->awaits_report = hello.generation > 0;
   if (hello.generation == known) return;
   if (hello.generation < known && shim->taken_over) {
-    // The agent already reports the generation, because the shim did not answer in time.
+    // The shim did not answer in time, so the agent already reports the generation. It must end it,
+    // because the shim never received its start.
     shim->newest->state = GenerationReport::State::kEnded;
     shim->newest->failure = ExitFact{.kind = ExitFact::Kind::kNotStarted, .code = 1};
     shim->newest->failure->message = "The agent was killed before its shim received the start.";
@@ -154,7 +157,8 @@ void PosixShimHost::Take(const ShimHello& hello, HostedShim* shim) {
   shim->newest->id = {shim->job, hello.generation};
 }
 
-// This host sends signals to the process, so a user must not name one of another user.
+// This host sends signals to the process that a shim names. A user must therefore not be able to
+// name a process of another user.
 bool PosixShimHost::MayBe(const HostedShim& shim, const ShimHello& hello) {
   if (shim.record.uid == 0) return true;
   // The record of a generation is written before its start is sent.

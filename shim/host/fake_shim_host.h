@@ -11,8 +11,8 @@
 
 namespace accel::shim {
 
-// Not thread-safe. Generations report kStarting, and nothing happens until the test calls one of
-// the functions at the end.
+// Not thread-safe. A started generation reports kStarting, and then nothing changes until the test
+// calls one of the last functions of the class.
 class FakeShimHost final : public ShimHost {
  public:
   FakeShimHost();
@@ -24,17 +24,18 @@ class FakeShimHost final : public ShimHost {
   std::optional<uid_t> UserOf(const common::JobId& job) const override;
   absl::Status StartGeneration(const StartCommand& start, common::UniqueFd store_socket) override;
   absl::Status StopGeneration(const StopCommand& stop) override;
-  // Kills what is running. The shim is gone by the next TakeReports(), or later; see HoldLeaving().
+  // Ends what is running. The next TakeReports() reports that the shim is gone, unless
+  // HoldLeaving(true) is in effect.
   void EndShim(const common::JobId& job) override;
   void Forget(const common::JobId& job) override { forgotten_.push_back(job); }
   void SetContact(bool contact) override { contact_ = contact; }
   std::vector<ShimReport> TakeReports() override;
   int wake_fd() const override { return wake_.get(); }
 
-  // Every start, and every stop of a live generation, in order.
+  // Return every start, and every stop of a live generation, in order.
   const std::vector<StartCommand>& starts() const { return starts_; }
   const std::vector<StopCommand>& stops() const { return stops_; }
-  // The account of each shim that was started with StartShimAs().
+  // Returns the account of each shim that was started with StartShimAs().
   const std::map<common::JobId, std::string>& users() const { return users_; }
   bool has_shim(const common::JobId& job) const { return shims_.count(job) > 0; }
   const std::vector<common::JobId>& forgotten() const { return forgotten_; }
@@ -43,11 +44,11 @@ class FakeShimHost final : public ShimHost {
   // Makes the next StartShim() fail with this status.
   void FailNextShim(absl::Status status) { next_shim_ = std::move(status); }
 
-  // If `hold`, shims that are asked to exit keep exiting until HoldLeaving(false). Real ones
+  // If `hold`, shims that are asked to exit do not exit until HoldLeaving(false). Real shims
   // take some milliseconds.
   void HoldLeaving(bool hold);
 
-  // Changes the state that the shim reports. The job must have a generation. The `Exit` of the last
+  // Change the state that the shim reports. The job must have a generation. Exit() for the last
   // running worker ends the generation.
   void ExecDone(const common::JobId& job);
   void FailToStart(const common::JobId& job, const ExitFact& why);

@@ -8,7 +8,7 @@
 namespace accel::shim {
 namespace {
 
-// Returns true if the folder has nothing that must be reported or ended.
+// Returns true if the shim has nothing that must be reported or ended.
 bool IsVoid(const FoundShim& found, const std::string& boot_id) {
   if (found.alive) return false;
   if (found.record.boot_id != boot_id) return true;
@@ -33,7 +33,8 @@ std::vector<FoundShim> FindShims(const std::string& shims_dir, const std::string
       common::LogWarning("the record of a shim cannot be read",
                          {{"job", job.value()}, {"why", record.status().ToString()}});
     }
-    // A socket of an earlier boot has no listener, and its pid may belong to any process now.
+    // No process listens on a socket of an earlier boot, and the recorded pid may now belong
+    // to any process.
     absl::StatusOr<common::UniqueFd> connection = found.folder.Connect();
     const absl::Status connected = connection.status();
     if (connection.ok()) found.connection = *std::move(connection);

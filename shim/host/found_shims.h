@@ -1,4 +1,4 @@
-// Finds the shims that an earlier agent of this node has left, by their folders.
+// Finds the shims that an earlier agent of this node has left. Each has a folder (shim_folder.h).
 #pragma once
 
 #include <string>
@@ -13,12 +13,14 @@ struct FoundShim {
   common::JobId job;
   ShimFolder folder;
   ShimRecord record;
-  bool alive = false;           // Its process exists. Otherwise only its leftovers may.
-  common::UniqueFd connection;  // Invalid if it is dead or does not accept a connection.
+  // The shim's process exists. If false, only processes that it has left may exist.
+  bool alive = false;
+  common::UniqueFd connection;  // Invalid if the shim is dead or accepts no connection.
 };
 
-// Removes folders of an earlier boot, because a reboot has ended their shims and everything else.
-// Removes intents that no process followed.
+// Returns the shims that may have processes or results. Removes the folders of an earlier boot,
+// because a reboot has ended all their processes. Also removes the folders of intents whose shim
+// was never started.
 std::vector<FoundShim> FindShims(const std::string& shims_dir, const std::string& boot_id);
 
 }  // namespace accel::shim

@@ -27,7 +27,7 @@ void HostedShim::Signal(int signal) {
   if (pidfd.valid()) {
     syscall(SYS_pidfd_send_signal, pidfd.get(), signal, nullptr, 0);
   } else if (is_child) {
-    kill(record.pid, signal);  // A child's pid is not reused before it is reaped.
+    kill(record.pid, signal);  // The pid of a child is not reused before the child is reaped.
   } else {
     process::SignalProcess(record.pid, record.start_time_ticks, signal);
   }

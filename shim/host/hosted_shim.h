@@ -27,45 +27,49 @@ struct HostedShim {
       : job(std::move(of_job)), watchdog(slack) {}
 
   const common::JobId job;
-  // Unset if it can have no other host, because it ends with this one.
+  // Unset if no later host can take over this shim, because the shim ends with this host.
   std::optional<ShimFolder> folder;
   ShimRecord record;
-  // The user as whom the shim runs. If unset, that of this process. Groups, home and shell are
-  // known only to the host that has started the shim.
+  // The user as whom the shim runs. If unset, it is this process's user. Only the host that started
+  // the shim knows the groups, home and shell.
   std::optional<process::Account> user;
   bool is_child = true;  // False if an earlier agent started it.
   common::UniqueFd pidfd;
-  // Null while it cannot be reached: it does not accept a connection, or is not understood.
+  // Null while the shim cannot be reached. Either it accepts no connection, or it
+  // is not understood.
   std::unique_ptr<Channel> channel;
-  bool not_understood = false;  // It has another version of the protocol.
-  bool has_reported = false;    // It has sent a report over a channel of this host.
-  // kLeftovers: the process is gone, and the processes that it may have left are being killed.
+  // The shim has another version of the protocol, or has sent false facts about itself.
+  bool not_understood = false;
+  bool has_reported = false;  // The shim has sent a report over a channel of this host.
+  // kLeftovers: the shim's process is gone, and the processes that it may have left
+  // are being killed.
   enum class Phase { kRunning, kLeftovers, kGone } phase = Phase::kRunning;
-  std::string end;  // Once it has ended: how, as a sentence.
+  std::string end;  // How the shim ended, as a sentence. Empty before.
   std::optional<GenerationReport> newest;
   std::optional<absl::Duration> stop_grace;  // The grace of the last stop that was sent.
   ShimWatchdog watchdog;
-  bool unresponsive = false;   // It was killed because it did not respond.
-  bool awaits_hello = false;   // It was adopted, and has not sent its hello.
-  bool awaits_report = false;  // The same, after its hello.
+  bool unresponsive = false;   // The shim was killed because it did not respond.
+  bool awaits_hello = false;   // The shim was adopted and has not sent its hello.
+  bool awaits_report = false;  // The shim has sent its hello, but not yet its report.
   bool taken_over = true;      // False during its adoption.
   bool end_sent = false;
-  bool leaving = false;         // It exits by itself once its generation has ended.
-  bool forgotten = false;       // Its results are stored by the coordinator.
-  bool ends_with_host = false;  // The host is being destroyed, and waits for it.
+  bool leaving = false;         // The shim exits by itself once its generation has ended.
+  bool forgotten = false;       // The coordinator has stored its results.
+  bool ends_with_host = false;  // The host is being destroyed and waits for this shim.
   bool changed = false;
   common::LogThrottle refusals{absl::Minutes(1)};
 
-  // Sends a frame. Does nothing if it cannot be reached.
+  // Sends a frame. Does nothing if the shim cannot be reached.
   void Send(FrameType type, absl::string_view payload, common::UniqueFd fd = common::UniqueFd());
-  // Sends a signal to its process, but never to another one that has got its pid.
+  // Sends a signal to the shim's process, but never to another process that has the same
+  // pid by now.
   void Signal(int signal);
-  // Logs why it refused a command. The shim of another user may send any text, and any number of
-  // them.
+  // Logs why the shim refused a command. The text and the number of log lines are bounded, because
+  // the shim of another user may send anything.
   void LogRefusal(absl::string_view why);
-  // Asks it to end its job with the orphan grace. Shims of all versions obey this.
+  // Sends SIGTERM, with which shims of all versions end their jobs after the orphan grace.
   void Terminate() { Signal(SIGTERM); }
-  // Returns true if no process with its pid runs. If its pid is not known, that is true as well.
+  // Returns true if the shim's process does not run, or if its pid is not known.
   bool IsGone() const;
   bool has_live_generation() const {
     return newest && newest->state != GenerationReport::State::kEnded;

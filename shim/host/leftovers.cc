@@ -1,5 +1,5 @@
-// How a host ends what a dead shim has left, and what it reports then. The rest of the class is in
-// posix_shim_host.cc.
+// How a host ends the processes that a dead shim has left, and what it then reports. The rest of
+// the class is in posix_shim_host.cc.
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -95,15 +95,16 @@ bool PosixShimHost::RemoveJobCgroups(const HostedShim& shim) {
 }
 
 bool PosixShimHost::EndLeftovers(HostedShim* shim) {
-  // A shim that reported the end of its generation has left no process. That of another user is not
-  // believed.
+  // A shim that reported the end of its generation has left no process. This report is not believed
+  // if the shim is another user's.
   if (!shim->has_live_generation() && shim->record.uid == 0) return true;
   process::Cgroup cgroup = process::Cgroup::Make(shim->record.cgroup);
   process::Cgroup memory_cgroup = process::Cgroup::Make(shim->record.memory_cgroup);
   cgroup.Kill();
-  // The orphans of a child have become this process's children. Those of other shims have not, and
-  // are found by the path of their error file. The report has it even if the record is only an
-  // intent. That of another user is not believed.
+  // If the shim was a child of this process, its orphans have become this process's children.
+  // Orphans of other shims are found by the path of their error file, which contains log_dir.
+  // The report has log_dir even if the record is only an intent. The report of another user's
+  // shim is not believed.
   const bool believes_report = shim->record.uid == 0 && shim->newest.has_value();
   const std::string& log_dir = believes_report ? shim->newest->log_dir : shim->record.log_dir;
   const std::string mark = absl::StrCat(logs::kErrorFileVariable, "=", log_dir, "/");
@@ -119,7 +120,8 @@ void PosixShimHost::Finish(HostedShim* shim) {
   if (shim->has_live_generation()) {
     std::optional<GenerationReport> result =
         shim->folder ? shim->folder->ReadResult() : std::nullopt;
-    // Without its start, the generation never existed. An agent was killed before it could send it.
+    // If the shim never received the start, the generation never existed: an agent was killed
+    // before it could send the start.
     if (result && shim->record.uid != 0) result = Believed(*result, shim->record);
     const bool was_lost =
         !shim->taken_over && shim->folder->ReadStarted() < shim->newest->id.generation;
@@ -133,7 +135,7 @@ void PosixShimHost::Finish(HostedShim* shim) {
     }
   }
   if (!shim->folder) return;
-  // Until the coordinator has stored the result, a later agent must find it.
+  // A later agent must find the result until the coordinator has stored it.
   const bool is_needed = shim->newest && !shim->end_sent && !shim->forgotten;
   is_needed ? shim->folder->WriteResult(*shim->newest) : shim->folder->Remove();
 }

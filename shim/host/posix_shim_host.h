@@ -21,43 +21,43 @@
 namespace accel::shim {
 
 // This process must be a subreaper before the first shim starts (BecomeSubreaper() in
-// process/sweep.h), so that the processes that a killed shim leaves become its children. It must
-// have no other children than its shims, because any other child is taken for a process that a
-// killed shim has left, and is killed.
+// process/sweep.h). The processes that a killed shim leaves then become children of this process.
+// This process must have no other children than its shims. It would kill any other child, because
+// it takes such a child for a process that a killed shim has left.
 class PosixShimHost final : public ShimHost {
  public:
   struct Options {
     std::string shim_path;  // Path of accel-shim.
     // Result of ProbeCgroups(). Starts that name no control group get theirs from it.
     process::CgroupSupport cgroups;
-    // Folder for records and sockets, through which the next host finds this one's shims, made if
-    // it is missing (docs/decisions/0032). If empty, no other host can find them, and they end
-    // their jobs with this one.
+    // Folder for records and sockets, made if it is missing. The next host finds this host's shims
+    // through it (docs/decisions/0032). If empty, no later host can find the shims, so they end
+    // their jobs when this host ends.
     std::string shims_dir = {};
     std::string boot_id = {};  // The id of the present boot. Required with shims_dir.
-    // A descriptor, such as that of a lock, that every shim inherits and keeps open. If -1, there
-    // is none.
+    // A descriptor, for example of a lock, that every shim inherits and keeps open. -1 if
+    // there is none.
     int inherit_fd = -1;
     // RLIMIT_NOFILE of shims and workers. If unset, this process's limit.
     std::optional<rlimit> open_files = std::nullopt;
-    // Time after the grace of a stop until an unresponsive shim is asked again, and time that its
-    // answer may take before it is killed (shim_watchdog.h).
+    // Time after the grace of a stop until the stop is sent again. Also the time within which the
+    // shim must then answer, or be killed (shim_watchdog.h).
     absl::Duration shim_slack = absl::Seconds(4);
     // Folder on another file system, such as one in memory, for output that the jobs' own folders
     // cannot take (docs/decisions/0028). It has the same layout. If empty, such output is dropped.
     std::string spill_dir = {};
-    // Time that the shims have to answer in Adopt(). Those that take longer are reported
-    // as their records describe them, until they answer.
+    // Maximum time for which Adopt() waits for answers. A shim that takes longer is reported as its
+    // record describes it, until it answers.
     absl::Duration adoption_timeout = absl::Seconds(1);
-    // The shims of other users, with their workers, have a /dev/shm of their own.
+    // If true, each shim of another user, with its workers, has its own /dev/shm.
     bool private_shared_memory = false;
   };
 
   explicit PosixShimHost(Options options);
 
-  // Closes the shims' channels as the death of an agent would. Shims whose jobs end with their
-  // agent do so with the orphan grace. Waits for those, and kills shims that take ten seconds
-  // longer.
+  // Closes the shims' channels, as the death of an agent would. Jobs that end with their agent are
+  // then stopped with the orphan grace. Waits for the shims of these jobs, and kills those that
+  // take ten seconds longer than the grace.
   ~PosixShimHost() override;
 
   std::vector<ShimReport> Adopt() override;
@@ -71,16 +71,18 @@ class PosixShimHost final : public ShimHost {
   void SetContact(bool contact) override;
   std::vector<ShimReport> TakeReports() override;
 
-  // May be readable although there is no report, because TakeReports() also performs pending work.
+  // May be readable without a report, because TakeReports() also performs pending work.
   int wake_fd() const override { return loop_.fd(); }
 
  private:
   HostedShim* FindRunning(const common::JobId& job);
   absl::Status Launch(HostedShim* shim);
   void MakeCgroups(HostedShim* shim) const;
-  // Kills what is left in the groups of a job of another user. Returns true once they are gone.
+  // Kills all processes in the control groups of another user's job. Returns true once the
+  // groups are removed.
   static bool RemoveJobCgroups(const HostedShim& shim);
-  // Returns true if the process that a shim of another user names as its own can be it.
+  // Returns true unless the hello of another user's shim names a process or generation that cannot
+  // be its own.
   static bool MayBe(const HostedShim& shim, const ShimHello& hello);
   absl::Status CheckStart(const HostedShim& shim, const StartCommand& start, bool has_socket) const;
   StartCommand Fill(const HostedShim& shim, StartCommand start) const;
@@ -98,15 +100,15 @@ class PosixShimHost final : public ShimHost {
   void OnExit(HostedShim* shim);
   void SendContact();
   void ArmContactTimer();
-  // Asks unresponsive shims again, and kills those that do not answer.
+  // Sends stops again to shims that are late, and kills shims that do not answer them.
   void CheckWatchdogs();
   void ArmWatchdogTimer();
-  // Kills the processes that dead shims have left, as far as possible without waiting. A timer
-  // calls it again for the rest.
+  // Kills the processes that dead shims have left, without waiting for their ends. A timer calls it
+  // again until none is left.
   void SweepLeftovers();
   bool EndLeftovers(HostedShim* shim);
   void Finish(HostedShim* shim);
-  // Returns true if its job ends with this host.
+  // Returns true if the shim's job ends with this host.
   static bool EndsWithHost(const HostedShim& shim);
   void AwaitShims(absl::Duration at_most);
   bool IsRunningShim(pid_t pid) const;

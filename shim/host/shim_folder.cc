@@ -123,7 +123,7 @@ absl::StatusOr<std::string> ShimFolder::ReadFromShim(const std::string& name) co
 }
 
 absl::StatusOr<std::string> ShimFolder::Read(int folder, const std::string& name) const {
-  // A user may have put a link or a FIFO there.
+  // The flags are needed because a user may have put a link or a FIFO there.
   const common::UniqueFd file(
       openat(folder, name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   struct stat info = {};
@@ -145,7 +145,7 @@ absl::StatusOr<std::string> ShimFolder::Read(int folder, const std::string& name
 
 absl::Status ShimFolder::WriteRecord(const ShimRecord& record) const {
   ACCEL_RETURN_IF_ERROR(Write(RecordName(record.generation), FormatRecord(record)));
-  // Others that may remain are lower, and do not count.
+  // Records that still remain have lower numbers and do not count.
   for (const common::Generation older : {0, record.generation - 1}) {
     if (older < record.generation) unlinkat(folder_.get(), RecordName(older).c_str(), 0);
   }
@@ -178,7 +178,7 @@ void ShimFolder::WriteResult(const GenerationReport& report) const {
 }
 
 std::optional<GenerationReport> ShimFolder::ReadResult() const {
-  // The agent itself may have written one, about a shim that died.
+  // The agent itself may have written the result of a shim that died.
   absl::StatusOr<std::string> bytes = Read(folder_.get(), kShimResultName);
   if (!bytes.ok()) bytes = ReadFromShim(kShimResultName);
   if (!bytes.ok()) return std::nullopt;

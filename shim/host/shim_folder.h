@@ -1,16 +1,16 @@
 // The folder of one job's shim in the state directory of its agent:
 //
 // clang-format off
-//   SHIMS_DIR/JOB/record.N  who the shim is (shim_record.h), up to generation N; the highest counts
-//   SHIMS_DIR/JOB/sock      where it listens
+//   SHIMS_DIR/JOB/record.N  its record as of generation N (shim_record.h); the highest N counts
+//   SHIMS_DIR/JOB/sock      the socket on which it listens
 //   SHIMS_DIR/JOB/started   the newest generation whose start it has received
 //   SHIMS_DIR/JOB/result    its last report, if it exited without an agent
-//   SHIMS_DIR/JOB/user/     if the shim is another user's: `started` and `result`, and whatever else
-//                           that user puts there. Only the user's shim can reach it.
+//   SHIMS_DIR/JOB/user/     only for the shim of another user: `started`, `result`, and anything
+//                           that this user puts there. Only this user's shims can reach it.
 // clang-format on
 //
-// What is in user/ is touched with the rights of its owner, and never followed
-// (docs/decisions/0069).
+// The agent accesses files in user/ only with the rights of its owner, and follows no
+// links there (docs/decisions/0069).
 #pragma once
 
 #include <optional>
@@ -30,39 +30,41 @@ namespace accel::shim {
 // Not thread-safe. No call waits.
 class ShimFolder {
  public:
-  // Makes the folder if it is missing, with mode 0700. Errors: the job's id is no name of a folder,
-  // or those of the file system.
+  // Makes the folder if it is missing, with mode 0700. INVALID_ARGUMENT: the job's id cannot name a
+  // folder. Other errors are those of the file system.
   static absl::StatusOr<ShimFolder> Make(const std::string& shims_dir, const common::JobId& job);
 
-  // Makes the folder user/ for the shim of that user, who owns it then.
+  // Makes the folder user/, which then belongs to `user`.
   absl::Status MakeUsers(const process::Account& user);
 
   // Returns the jobs that have a folder.
   static std::vector<common::JobId> List(const std::string& shims_dir);
 
-  // Writes the record, so that after a crash either the old one or the new one counts. It is not
-  // synced to disk, because only a reboot loses what is not synced, and a reboot ends every shim
-  // (docs/decisions/0032). Each generation has another file, because file systems write a file to
-  // disk when it is replaced, and its removal then waits for the disk.
+  // Writes the record, so that after a crash of the agent either the old record or the new one
+  // counts. The record is not synced to disk, because only a reboot loses unsynced files, and a
+  // reboot ends every shim (docs/decisions/0032). Each generation has its own file. If a file were
+  // replaced instead, the file system would write it to the disk, and the call might wait for that.
   absl::Status WriteRecord(const ShimRecord& record) const;
-  // NOT_FOUND: there is no record. INVALID_ARGUMENT: it cannot be read.
+  // Returns the newest record. NOT_FOUND: there is no record. INVALID_ARGUMENT: this release
+  // cannot parse it.
   absl::StatusOr<ShimRecord> ReadRecord() const;
 
   absl::StatusOr<common::UniqueFd> Listen() const;
   absl::StatusOr<common::UniqueFd> Connect() const;
 
-  // Keeps a shim's last report. Failures are ignored, because the result is then reported as lost.
+  // Stores a shim's last report. Failures are ignored; if the result is missing, it is later
+  // reported as lost.
   void WriteResult(const GenerationReport& report) const;
-  // Returns the report that was kept, or nullopt if there is none that this release can read.
+  // Returns the stored report, or nullopt if there is none that this release can read.
   std::optional<GenerationReport> ReadResult() const;
   // Returns the newest generation whose start the shim has received, or 0 if it has received none.
-  // If the file is damaged, returns the highest number, because the start may have been received.
+  // If the file is damaged, returns the largest integer, because the start may have been received.
   common::Generation ReadStarted() const;
 
-  // Removes what an earlier shim of the job has left.
+  // Removes the files that an earlier shim of the job has left.
   void Clear();
 
-  // Removes the folder. It must not be used afterwards.
+  // Removes the folder. This object must not be used afterwards.
   void Remove();
 
   // Returns the folder in which the shim itself writes.
@@ -82,7 +84,7 @@ class ShimFolder {
   std::string path_;
   common::UniqueFd folder_;
   common::UniqueFd users_;  // The folder user/, if there is one.
-  process::Account user_;   // Its owner, with no other group.
+  process::Account user_;   // The owner of user/, with one group.
 };
 
 }  // namespace accel::shim

@@ -20,42 +20,45 @@ class ShimHost {
  public:
   virtual ~ShimHost() = default;
 
-  // Takes over the shims that an earlier agent has left, ends what is left of those that are dead,
-  // and returns a report about each. Must be called once, before any other function. Blocks for a
-  // bounded time.
+  // Takes over the shims that an earlier agent has left, and returns a report about each. Ends the
+  // processes that dead shims have left. Must be called once, before any other function. Blocks for
+  // a bounded time.
   virtual std::vector<ShimReport> Adopt() = 0;
 
-  // Starts a shim. INTERNAL: it could not be started; the message has the path and the reason.
-  // ALREADY_EXISTS: the job has one.
+  // Starts a shim for the job. INTERNAL: the shim could not be started; the message has the path
+  // and the reason. ALREADY_EXISTS: the job has a shim.
   virtual absl::Status StartShim(const common::JobId& job) = 0;
-  // The same. The shim and its workers are the user's, and have no right that the user has not
-  // (process/become_user.h). The caller must be root.
+  // Starts a shim that runs as `user`, with its workers, and has only the rights of that user
+  // (process/become_user.h). The caller must be root. Errors are those of StartShim(), and
+  // INVALID_ARGUMENT: the user may not execute accel-shim.
   virtual absl::Status StartShimAs(const common::JobId& job, const process::Account& user) = 0;
 
-  // Returns the uid for which the job's shim was started with StartShimAs(), here or by an earlier
-  // agent; 0 if it was started with StartShim(). nullopt: the job has no shim (any more).
+  // Returns the uid as which the job's shim was started with StartShimAs(), also if an earlier
+  // agent has started it. Returns 0 if it was started with StartShim(), or nullopt if the job has
+  // no shim (any more).
   virtual std::optional<uid_t> UserOf(const common::JobId& job) const = 0;
 
-  // Start and stop a generation. Failures to start workers are reported, not returned.
-  // `store_socket` must be a listening socket if start.serves_store. NOT_FOUND: the job has no shim
-  // (any more). FAILED_PRECONDITION: its shim is shutting down or cannot be reached, or an earlier
-  // generation has not ended. INVALID_ARGUMENT: the start is too large, or lacks its socket. After
-  // an error the shim is unchanged. Both calls may be repeated: starting a known generation has no
-  // effect.
+  // Start and stop a generation. A failure to start workers is not returned, but becomes part of
+  // a report. If start.serves_store, `store_socket` must be a listening socket. NOT_FOUND: the
+  // job has no shim (any more). FAILED_PRECONDITION: the shim is shutting down or cannot be
+  // reached, or an earlier generation has not ended. INVALID_ARGUMENT: the start is too large, or
+  // lacks its socket. Other errors are those of writing the shim's record. After an error the
+  // shim is unchanged. Both calls may be repeated, because the second call for the same
+  // generation has no effect.
   virtual absl::Status StartGeneration(const StartCommand& start,
                                        common::UniqueFd store_socket) = 0;
   virtual absl::Status StopGeneration(const StopCommand& stop) = 0;
 
-  // Ends the job: its shim kills all remaining processes and exits. A report tells when it is gone;
-  // until then the job cannot have another shim. Unknown jobs are ignored.
+  // Ends the job: its shim kills all remaining processes and exits. A later report has shim_ended;
+  // until then the job cannot have another shim. Ignores unknown jobs.
   virtual void EndShim(const common::JobId& job) = 0;
 
   // Notes that the coordinator has stored the results of this job's generations, so that a later
   // agent need not report them.
   virtual void Forget(const common::JobId& job) = 0;
 
-  // Notes whether there is contact with the coordinator at present. Shims whose jobs require
-  // contact learn of it.
+  // Notes whether there is contact with the coordinator at present. While there is contact, shims
+  // whose jobs require it are regularly notified.
   virtual void SetContact(bool contact) = 0;
 
   // Returns the changes since the last call, with at most one report for each job.

@@ -13,7 +13,8 @@
 namespace accel::shim {
 namespace {
 
-// Followed by the version, which rises if older releases can no longer read the fields.
+// The first line of a record. Its number is the version, which rises when older releases can no
+// longer read the fields.
 constexpr absl::string_view kFirstLine = "accel shim record 1";
 constexpr size_t kMaxRecordBytes = 64 << 10;
 

@@ -1,17 +1,18 @@
 // How a host starts a shim. The rest of the class is in posix_shim_host.cc.
 //
-// The problem: the agent may be killed between any two of these steps, and the agent after it must
-// not miss a process. So the intent is on record and the socket listens before the process exists:
+// The problem: the agent may be killed between any two of the steps below, and the next agent must
+// not miss a process. The agent therefore writes the intent and makes the listening socket before
+// the process exists:
 //
 // clang-format off
 //   killed after        the next agent finds
 //   ------------------  ----------------------------------------------------------------------
 //   intent              a record without a pid, and no socket: nothing was started
 //   socket              a socket on which no process listens: nothing was started
-//   spawn               a socket that accepts a connection; the shim sends its pid
+//   spawn               a socket that accepts a connection; the shim's hello has its pid
 // clang-format on
 //
-// A shim that gets no generation and no agent exits by itself.
+// A shim to which no agent connects, and that gets no generation, exits by itself.
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -36,7 +37,8 @@
 namespace accel::shim {
 namespace {
 
-// Starts accel-shim with a socket, and with the folder for its result or -1.
+// Starts accel-shim with `socket`, and with `folder` for its result. `folder` is -1 if
+// there is none.
 process::SpawnResult SpawnShim(const PosixShimHost::Options& host, const HostedShim& shim,
                                int socket, int folder) {
   const common::UniqueFd null(open("/dev/null", O_RDWR | O_CLOEXEC));
@@ -56,7 +58,7 @@ process::SpawnResult SpawnShim(const PosixShimHost::Options& host, const HostedS
     }
   }
   for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
-    // The agent's own output is no file of that user.
+    // The shim of another user must not write into the agent's own output.
     const bool is_kept = !shim.user && fcntl(fd, F_GETFD) >= 0;
     options.fds.push_back({is_kept ? fd : null.get(), fd});
   }
@@ -68,12 +70,12 @@ process::SpawnResult SpawnShim(const PosixShimHost::Options& host, const HostedS
   return process::Spawn(options, /*keep_hangup_ignored=*/true);
 }
 
-// Returns true if this user may not execute the shim. The agent, which is root, may.
+// Returns true if the start failed because `user` may not execute the shim.
 bool IsClosed(const process::SpawnError& error, const std::optional<process::Account>& user) {
   return user && error.step == process::SpawnError::Step::kExec && error.error == EACCES;
 }
 
-// Returns why the shim could not be started, as this user if it has a value.
+// Returns why the shim could not be started, as `user` if that has a value.
 std::string Reason(const process::SpawnError& error, const std::optional<process::Account>& user) {
   if (error.step == process::SpawnError::Step::kUser) {
     return absl::StrCat("the kernel refuses to run it as that user: ", strerror(error.error));
@@ -121,7 +123,8 @@ std::optional<uid_t> PosixShimHost::UserOf(const common::JobId& job) const {
   return found->second->record.uid;
 }
 
-// Makes the groups of a job of another user. Without them, the sweep alone ends the job.
+// Makes the control groups for a job of another user. Failures are ignored, because the sweep ends
+// the job even without groups.
 void PosixShimHost::MakeCgroups(HostedShim* shim) const {
   const std::pair<std::string, std::string*> groups[] = {
       {options_.cgroups.JobPathFor(shim->job), &shim->record.job_cgroup},
@@ -160,7 +163,7 @@ absl::Status PosixShimHost::Launch(HostedShim* shim) {
   if (!spawned.ok()) {
     if (shim->folder) shim->folder->Remove();
     RemoveJobCgroups(*shim);
-    // No restart helps if the program's folder is closed to the user.
+    // INVALID_ARGUMENT counts as the job's failure, because a restart would not help.
     const auto code = IsClosed(spawned.error, shim->user) ? absl::StatusCode::kInvalidArgument
                                                           : absl::StatusCode::kInternal;
     return absl::Status(code, absl::StrCat("Cannot start ", options_.shim_path, ": ",

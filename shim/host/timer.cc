@@ -13,7 +13,7 @@ common::UniqueFd MakeTimer() {
 }
 
 void ArmTimer(const common::UniqueFd& timer, absl::Duration in) {
-  // A timer of zero would be disarmed.
+  // A time of zero would disarm the timer.
   const itimerspec once = {{0, 0}, absl::ToTimespec(std::max(in, absl::Nanoseconds(1)))};
   timerfd_settime(timer.get(), 0, &once, nullptr);
 }

@@ -1,4 +1,4 @@
-// A timer as a descriptor, for an event loop.
+// A timer for an event loop: a descriptor that becomes readable at a set time.
 #pragma once
 
 #include "absl/time/time.h"
@@ -7,9 +7,9 @@
 namespace accel::shim {
 
 common::UniqueFd MakeTimer();
-// Makes it readable once, after `in`.
+// Makes the timer readable once, after `in`.
 void ArmTimer(const common::UniqueFd& timer, absl::Duration in);
-// Makes it unreadable again.
+// Makes the timer unreadable again.
 void ClearTimer(const common::UniqueFd& timer);
 
 }  // namespace accel::shim

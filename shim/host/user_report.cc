@@ -8,7 +8,7 @@
 namespace accel::shim {
 namespace {
 
-// As WorkerReport and ExitFact promise.
+// The bounds that WorkerReport and ExitFact document.
 constexpr size_t kMaxLines = 20;
 constexpr size_t kMaxTextBytes = 4096;
 

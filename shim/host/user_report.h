@@ -1,4 +1,5 @@
-// What the agent believes of the report of a shim that is another user's process. Pure.
+// Filters the reports of shims that run as other users, because such a user can make a shim
+// report anything. Pure.
 #pragma once
 
 #include "shim/core/messages.h"
@@ -6,9 +7,9 @@
 
 namespace accel::shim {
 
-// Returns the report with the workers, folder and grace of the record, whatever the shim says about
-// these, and with texts that are printable and bounded. A user may make his own job look as he
-// likes. He must neither make the agent send what the coordinator rejects, nor name files or
+// Returns the report with the workers, folder and grace of the record instead of those that the
+// shim has sent. All texts are made printable and bounded. A user may falsify the report of the own
+// job. But a user must not make the agent send what the coordinator rejects, nor name files or
 // processes of others.
 GenerationReport Believed(const GenerationReport& said, const ShimRecord& record);
 
