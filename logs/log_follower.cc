@@ -59,7 +59,7 @@ void LogFollower::AddRanks() {
     const std::string rank_dir = RankLogDir(log_dir_, rank);
     const std::string spill_dir = spill_dir_.empty() ? "" : RankLogDir(spill_dir_, rank);
     watches_all_ranks_ &= WatchFolder(rank_dir, rank);
-    // If nothing of this rank was spilled, there is no such folder.
+    // The folder does not exist if spill_dir_ is empty, or if the shim could not make it.
     if (access(spill_dir.c_str(), F_OK) == 0) watches_all_ranks_ &= WatchFolder(spill_dir, rank);
     for (LogStream stream : {LogStream::kStdout, LogStream::kStderr}) {
       streams_.push_back({rank, stream, LogReader(rank_dir, stream, 0, spill_dir)});

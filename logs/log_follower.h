@@ -1,4 +1,4 @@
-// Follows the output of all ranks of one generation at the same time, for `accel launch`.
+// Follows the output of all ranks of one generation together, for `accel launch`.
 #pragma once
 
 #include <cstdint>
@@ -30,18 +30,19 @@ struct LogPiece {
 //   while (...) { wait until fd() is readable; while (auto pieces = Take(n); !pieces.empty()) ... }
 class LogFollower {
  public:
-  // Opens the output in `log_dir`. Ranks whose folder appears later are followed too. `spill_dir`,
-  // if not empty, has the segments that `log_dir` could not take; a rank's folder there must be
-  // made before the one in `log_dir`. NOT_FOUND: `log_dir` does not exist (yet).
+  // Opens the output in `log_dir`. Ranks whose folders appear later are followed too. If
+  // `spill_dir` is not empty, it has the segments that `log_dir` could not take. A rank's folder in
+  // it must be made before its folder in `log_dir`. NOT_FOUND: `log_dir` does not exist (yet).
+  // Other errors: the kernel grants neither inotify nor a timer.
   static absl::StatusOr<std::unique_ptr<LogFollower>> Open(const std::string& log_dir,
                                                            const std::string& spill_dir = "");
 
-  // Readable when there may be something to take. Uses inotify, or a timer of 50 ms if the system
-  // grants no inotify instance or not enough watches.
+  // Readable when there may be output to take. Uses inotify, or a timer of 50 ms if the kernel
+  // grants no inotify instance or too few watches.
   int fd() const { return notice_.get(); }
 
-  // Returns about `max_bytes` of new output, at most 64 KiB of one stream at a time, from all
-  // streams in turn. Only an empty result means that everything has been read.
+  // Returns at most `max_bytes` of new output. Takes pieces of at most 64 KiB from all streams in
+  // turn. Only an empty result means that everything has been read.
   std::vector<LogPiece> Take(size_t max_bytes);
 
  private:

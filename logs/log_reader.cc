@@ -13,8 +13,8 @@ namespace accel::logs {
 
 namespace {
 
-// Maximum number of segments that one call passes. The folder is the job's user's, who may have put
-// any number there that are empty or cannot be opened.
+// Maximum number of segments that one call skips. It is bounded, because the job's user may have
+// put any number of empty or unreadable segments into the folder.
 constexpr int kSegmentsPerRead = 1024;
 
 }  // namespace
@@ -88,13 +88,13 @@ LogReader::Piece LogReader::Read(char* buffer, size_t size) {
     }
     const auto next = Next(&listed);
     if (!next.has_value()) break;
-    // The writer has finished a segment once a later one exists. It may have written more
-    // to this segment after ReadCurrent() found its end and before the later one appeared,
-    // so read once more.
+    // The writer has finished a segment once a later one exists. It may have written to this
+    // segment after ReadCurrent() found the end, and before the later segment appeared. The segment
+    // is therefore read once more.
     done = ReadCurrent(buffer, size);
     if (done > 0) break;
-    // The writer may delete the segment before it is opened. The next round then
-    // finds the one after it.
+    // The writer may delete the segment before it is opened. The next round then finds
+    // the next segment.
     if (!Open(rank_dir_, *next) && (spill_dir_.empty() || !Open(spill_dir_, *next))) continue;
     piece.gap += std::max<int64_t>(file_offset_ - offset_, 0);
     offset_ = std::max(offset_, file_offset_);

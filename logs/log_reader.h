@@ -1,5 +1,5 @@
-// Reads one stream of one rank from its segment files, by offset, during or after their writing. A
-// reader never delays the writer, because they share only the files.
+// Reads one stream of one rank from its segment files, by offset, while they are written or later.
+// A reader never delays the writer, because the two share only files.
 #pragma once
 
 #include <cstdint>
@@ -15,19 +15,19 @@ namespace accel::logs {
 // Not thread-safe.
 class LogReader {
  public:
-  // Starts at byte `offset` of the stream. Neither the folder nor any file needs to exist yet.
-  // `spill_dir` is described in segment_writer.h.
+  // Starts at byte `offset` of the stream. The folder and its files may appear later. `spill_dir`
+  // is that of SegmentWriter (segment_writer.h), or empty.
   LogReader(std::string rank_dir, LogStream stream, int64_t offset = 0, std::string spill_dir = "");
 
   struct Piece {
     int64_t gap = 0;      // Bytes that were dropped before this piece.
     int64_t offset = 0;   // Position of the piece's first byte in the stream.
-    size_t size = 0;      // 0 if there is nothing more for now, or if the reading was cut short.
-    bool is_cut = false;  // If true, there may be more now.
+    size_t size = 0;      // 0 if there are no bytes at present, or if `is_cut`.
+    bool is_cut = false;  // The call was ended early. There may be more bytes.
   };
 
-  // Reads at most `size` bytes into `buffer`. A file that cannot be read counts as a gap. The time
-  // that it takes is bounded, whatever is in the folder.
+  // Reads at most `size` bytes into `buffer`. A file that cannot be read counts as a gap. Examines
+  // a bounded number of segments, because a user may put any number of them into the folder.
   Piece Read(char* buffer, size_t size);
 
   int64_t offset() const { return offset_; }  // Position of the next byte.
@@ -38,10 +38,10 @@ class LogReader {
   // Opens the spilled segment that starts exactly at offset_, where the stream continues without a
   // gap. Returns false if there is none.
   bool OpenSpilled();
-  // Returns the names of all segments, ascending.
+  // Returns the offsets of all segments, ascending.
   std::vector<int64_t> List() const;
-  // Returns the segment to read next, from a list that may be old. Lists the folder again if there
-  // is none in it.
+  // Returns the segment to read next. Looks for it in `listed` first, and lists the folder again if
+  // it finds none.
   std::optional<int64_t> Next(std::vector<int64_t>* listed) const;
 
   const std::string rank_dir_;
@@ -54,9 +54,10 @@ class LogReader {
   int64_t file_offset_ = -1;
 };
 
-// Returns which of `segments` (ascending) to read next. If a segment is open, which starts at
-// `current`, it is the one after it. Otherwise (`current` is -1) it is the last one that starts at
-// or before `offset`, or the first one if all start later. nullopt if there is none.
+// Returns which of `segments` (ascending) must be read next. If a segment is open, `current` is its
+// offset, and the next segment after it is returned. If no segment is open, `current` is -1. Then
+// the last segment that starts at or before `offset` is returned, or the first one if all start
+// later. Returns nullopt if there is none.
 std::optional<int64_t> NextSegment(const std::vector<int64_t>& segments, int64_t current,
                                    int64_t offset);
 

@@ -24,8 +24,8 @@ class Scan {
   Scan(int64_t count, absl::FunctionRef<bool(absl::string_view)> wanted)
       : left_(count), wanted_(wanted) {}
 
-  // Adds the bytes before those of the last call. `start` is their offset. Returns true once the
-  // lines are found.
+  // Adds the bytes that precede those of the last call. `start` is their offset. Returns true once
+  // the lines are found.
   bool Add(std::string block, int64_t start) {
     text_ = std::move(block) + text_;
     start_ = start;
@@ -38,13 +38,15 @@ class Scan {
     return static_cast<int64_t>(text_.size()) >= kBlockBytes && Take(0);
   }
 
-  // Notes that the bytes before are missing, so that a line begins here.
+  // Notes that the bytes before the added ones are missing, so a line begins there. Returns true if
+  // the lines are now found.
   bool Cut() { return !text_.empty() && Take(0); }
 
   int64_t found() const { return found_; }
 
  private:
-  // Takes the line that begins at this index of the text, and ends with it.
+  // Removes the line that begins at `begin` from the end of the text, and counts it if it is
+  // wanted. Returns true if it is the last line to find.
   bool Take(size_t begin) {
     const bool counts = wanted_(absl::StripSuffix(absl::string_view(text_).substr(begin), "\n"));
     text_.resize(begin);
@@ -55,7 +57,7 @@ class Scan {
 
   int64_t left_;
   const absl::FunctionRef<bool(absl::string_view)> wanted_;
-  std::string text_;   // The line whose beginning was not found yet.
+  std::string text_;   // The bytes of the line whose beginning was not found yet.
   int64_t start_ = 0;  // The offset of text_.
   int64_t found_ = 0;
 };

@@ -1,4 +1,5 @@
-// Finds where the last lines of a stream begin, without reading what is before them.
+// Finds the offset at which the last lines of a stream begin. Reads backwards from the end, so the
+// bytes before these lines are not read.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +11,11 @@
 
 namespace accel::logs {
 
-// Returns the offset at which the last `count` lines begin for which `wanted` returns true, or
-// `from` if there are fewer between `from` and the end of the stream. A line without an end, and
-// each 64 KiB of a longer line, count as a line. Gives up and returns `from` once `stopping`
-// returns true. It is called for each 64 KiB, because a file with holes may have 2^63 bytes.
+// Considers the last `count` lines for which `wanted` returns true, and returns the offset of the
+// first of them. Returns `from` if there are fewer such lines between `from` and the end of the
+// stream. A line without an end counts as a line, and so does each 64 KiB of a longer line. Returns
+// `from` once `stopping` returns true. `stopping` is called for each 64 KiB, because a file with
+// holes may have 2^63 bytes.
 int64_t FindTail(const std::string& rank_dir, LogStream stream, int64_t from, int64_t count,
                  absl::FunctionRef<bool(absl::string_view)> wanted,
                  absl::FunctionRef<bool()> stopping);

@@ -24,14 +24,14 @@ struct OutputWriter::Shared {
     return busy_since.has_value() && common::SteadyClock()->Now() >= *busy_since + write_timeout;
   }
 
-  // What the writing thread does next: writes a batch, or what `file` has held back.
+  // The next task of the writing thread: to write a batch, or the bytes that `file` has held back.
   struct Task {
     StreamWriter* file = nullptr;
     std::optional<OutputQueue::Batch> batch;
   };
-  // Blocks until there is something to do. nullopt if the thread must end.
+  // Blocks until there is a task. Returns nullopt if the thread must end.
   std::optional<Task> Await() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
-  // Returns a writer that must be flushed by now, or null, and finds out when the next one must be.
+  // Returns a writer that must be flushed by now, or null. Updates next_due.
   StreamWriter* FindDue(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
 
   const absl::Duration write_timeout;
@@ -42,7 +42,8 @@ struct OutputWriter::Shared {
   // Keyed by stream. Only the writing thread uses or erases the writers, so it may use one without
   // holding the mutex.
   std::map<int, std::unique_ptr<StreamWriter>> files ABSL_GUARDED_BY(mutex);
-  absl::Time next_due ABSL_GUARDED_BY(mutex) = absl::InfiniteFuture();  // No writer is due before.
+  // No writer is due before this time.
+  absl::Time next_due ABSL_GUARDED_BY(mutex) = absl::InfiniteFuture();
   std::optional<absl::Time> busy_since ABSL_GUARDED_BY(mutex);
   bool is_awaited ABSL_GUARDED_BY(mutex) = false;
   bool ending ABSL_GUARDED_BY(mutex) = false;
@@ -65,7 +66,7 @@ StreamWriter* OutputWriter::Shared::FindDue(absl::Time now) {
   next_due = absl::InfiniteFuture();
   for (const auto& [stream, file] : files) {
     if (file->due() <= now && file->due() < absl::InfiniteFuture()) {
-      next_due = absl::InfinitePast();  // There may be others.
+      next_due = absl::InfinitePast();  // Other writers may be due too.
       return file.get();
     }
     next_due = std::min(next_due, file->due());
@@ -76,7 +77,7 @@ StreamWriter* OutputWriter::Shared::FindDue(absl::Time now) {
 std::optional<OutputWriter::Shared::Task> OutputWriter::Shared::Await() {
   while (true) {
     const absl::Time now = common::SteadyClock()->Now();
-    // Flushed first, because one stream may have something to write all the time.
+    // Writers that are due come first, because other streams may always have bytes to write.
     Task task = {FindDue(now), std::nullopt};
     if (task.file != nullptr) return task;
     task.batch = queue.Take();
@@ -102,7 +103,7 @@ void OutputWriter::Run(const std::shared_ptr<Shared>& shared) {
       task = shared->Await();
       if (!task.has_value()) return;
       shared->busy_since = clock.Now();
-      // WakeAt() has a time to return only from now on.
+      // A waiting caller must call WakeAt() again, which has returned InfiniteFuture so far.
       if (shared->is_awaited) shared->wake.Wake();
     }
     if (!task->batch.has_value()) {
@@ -179,8 +180,7 @@ absl::Time OutputWriter::WakeAt() {
   absl::MutexLock lock(&shared_->mutex);
   // A write that starts later signals wake_fd(), and the caller then asks again.
   if (!shared_->is_awaited || !shared_->busy_since.has_value()) return absl::InfiniteFuture();
-  // The caller may have been told to wait just before the time that has now passed. Clearing the
-  // flag returns this time once only, so that the caller does not spin.
+  // If the time has passed, it is returned only once, because the caller would otherwise spin.
   if (shared_->Hangs()) shared_->is_awaited = false;
   return *shared_->busy_since + shared_->write_timeout;
 }

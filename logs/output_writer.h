@@ -1,5 +1,5 @@
-// Writes the workers' output to disk from a dedicated thread, because a disk that is slow or hangs
-// must not delay anything else (docs/decisions/0027).
+// Writes the workers' output to disk from a dedicated thread. A disk that is slow or hangs must not
+// delay the shim's other work (docs/decisions/0027).
 #pragma once
 
 #include <cstddef>
@@ -15,14 +15,14 @@
 
 namespace accel::logs {
 
-// Used by one thread, and no call blocks. The destructor does not join the writing thread, because
-// that may be inside a system call that never returns. The thread ends once it has written
-// everything, or with the process.
+// One thread makes all calls, and no call blocks. The destructor does not join the writing thread,
+// because that thread may be in a system call that never returns. The thread ends once it has
+// written everything, or with the process.
 class OutputWriter {
  public:
   struct Options {
     size_t max_bytes = 1 << 20;  // Maximum number of bytes in memory, over all streams.
-    // Time after which an unfinished write counts as a disk that hangs.
+    // Time after which the disk counts as hanging if a write has not returned.
     absl::Duration write_timeout = absl::Seconds(5);
   };
 
@@ -35,33 +35,35 @@ class OutputWriter {
   // unless it is empty.
   int Open(std::string rank_dir, LogStream stream, LogLimits limits, std::string spill_dir = "");
 
-  // Tells the caller what to do with more output: add it, wait until wake_fd() is readable, or drop
-  // it. Output is dropped while the disk hangs, because no worker may be blocked by the disk.
+  // Returns what the caller must do with more output: Add() it, wait until wake_fd() is readable,
+  // or Drop() it. Output is dropped while the disk hangs, because the disk must not block a worker.
   enum class Room { kFree, kWait, kDrop };
   Room room();
   void Add(int stream, absl::string_view bytes);
   void Drop(int stream, size_t size);
-  // Marks the end of the stream. Afterwards its number is valid only for Handled() and Finished().
+  // Marks the end of the stream. Afterwards the stream's number is valid only for
+  // Handled() and Finished().
   void Close(int stream);
 
   // Returns the number of bytes added to an open stream, dropped bytes included.
   int64_t received(int stream) const;
-  // Returns true if the stream's first `size` bytes are on disk or are counted there as dropped.
-  // Also returns true while the disk hangs, because no caller may wait for it.
+  // Returns true if each of the stream's first `size` bytes is on disk, or counted there as
+  // dropped. Also returns true while the disk hangs, because no caller may wait for the disk.
   bool Handled(int stream, int64_t size);
-  // Like Handled(), for all bytes of a closed stream and for the file that marks its end on disk.
+  // Returns Handled() for all bytes of a closed stream, and for the file that marks its
+  // end on disk.
   bool Finished(int stream) { return Handled(stream, std::numeric_limits<int64_t>::max()); }
 
-  // Readable after progress, if room() or Handled() has asked the caller to wait.
-  // Call Clear() then.
+  // Readable after progress, if room() returned kWait or Handled() returned false. The caller must
+  // then call Clear().
   int wake_fd() const;
   void Clear();
-  // Returns when a waiting caller must ask again, because the current write then counts as a disk
-  // that hangs. InfiniteFuture if no caller waits or no write is in progress. A time that has
-  // passed is returned only once.
+  // Returns when a waiting caller must ask again, because the disk then counts as hanging.
+  // InfiniteFuture if no caller waits or no write is in progress. A time that has passed is
+  // returned only once.
   absl::Time WakeAt();
 
-  // Returns the number of bytes that were added and are not on disk yet.
+  // Returns the number of bytes that were added but are not on disk yet.
   size_t unwritten() const;
 
  private:

@@ -12,7 +12,7 @@
 namespace accel::logs {
 namespace {
 
-// Calls write(2) once. Returns how many bytes the file system took, or 0 on any error.
+// Calls write(2) once. Returns the number of bytes that were written, or 0 on any error.
 size_t WriteSome(int file, absl::string_view bytes) {
   ssize_t done = -1;
   do {
@@ -45,7 +45,7 @@ void SegmentWriter::Write(absl::string_view bytes) {
     const auto room = static_cast<size_t>(limits_.segment_bytes - current_.size);
     const size_t done = WriteSome(file_.get(), bytes.substr(0, room));
     if (done == 0) {
-      // The rest goes to the spill folder, once. If that fails too, it is dropped.
+      // The rest is written to the spill folder. If that fails too, the rest is dropped.
       write_failed = !current_.spilled;
       CloseSegment();
       if (!write_failed || spill_dir_.empty()) break;
@@ -93,10 +93,11 @@ void SegmentWriter::CloseSegment() {
   has_first_ = true;
 }
 
-// Keeps the first segment and the newest ones (docs/decisions/0006).
+// Deletes the oldest segments after the first one, to make room for a
+// new one (docs/decisions/0006).
 void SegmentWriter::DeleteOldest() {
-  // The number of segments is bounded too, because a disk that is full from time to time
-  // leaves many short ones.
+  // The number of segments is bounded too, because a disk that is full now and then leaves
+  // many short segments.
   const auto most = static_cast<size_t>(limits_.stream_bytes / limits_.segment_bytes);
   while (!middle_.empty() && (kept_bytes_ + limits_.segment_bytes > limits_.stream_bytes ||
                               middle_.size() + 2 > most)) {

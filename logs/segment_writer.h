@@ -13,11 +13,11 @@
 
 namespace accel::logs {
 
-// Not thread-safe. Makes its files when there is something to write. The folder must exist.
+// Not thread-safe. Makes each file only when it has bytes for it. The folder must exist.
 class SegmentWriter {
  public:
-  // `spill_dir` takes the segments that cannot be written in `rank_dir`. It is typically a folder
-  // on another file system (docs/decisions/0028). If empty, those bytes are dropped.
+  // Segments that cannot be written in `rank_dir` are written in `spill_dir`, typically a folder on
+  // another file system (docs/decisions/0028). If `spill_dir` is empty, their bytes are dropped.
   SegmentWriter(std::string rank_dir, LogStream stream, LogLimits limits,
                 std::string spill_dir = "");
   ~SegmentWriter() { Finish(); }
@@ -27,15 +27,14 @@ class SegmentWriter {
   // error) are dropped and counted, and a reader sees them as a gap.
   void Write(absl::string_view bytes);
 
-  // Counts `size` bytes (at least 1), which followed the bytes written so far and
-  // are lost, as a gap.
+  // Counts a gap of `size` bytes (at least 1) after the bytes written so far.
   void Drop(int64_t size);
 
-  // Ends the stream. If its last bytes were dropped, writes an empty segment whose
-  // offset shows how many.
+  // Ends the stream. If its last bytes were dropped, makes an empty segment. Its offset shows how
+  // many bytes were dropped.
   void Finish();
 
-  int64_t received() const { return offset_; }  // Dropped bytes included.
+  int64_t received() const { return offset_; }  // Includes dropped bytes.
   int64_t dropped() const { return dropped_; }
 
  private:

@@ -1,5 +1,5 @@
-// Writes one stream of one rank to disk: leaves out most states of progress bars, and bounds the
-// rest.
+// Writes one stream of one rank to disk. Leaves out most states of progress bars, if asked to, and
+// bounds the size of the rest.
 #pragma once
 
 #include <cstdint>
@@ -14,20 +14,20 @@
 
 namespace accel::logs {
 
-// Not thread-safe. The functions block only on the file system, and never fail: see SegmentWriter.
+// Not thread-safe. Calls block only on the file system, and never fail (segment_writer.h).
 class StreamWriter {
  public:
   // The parameters are those of SegmentWriter.
   StreamWriter(std::string rank_dir, LogStream stream, LogLimits limits, std::string spill_dir);
 
   void Write(absl::string_view bytes, absl::Time now);
-  // Counts `size` bytes (at least 1), which followed the bytes written so far, as a gap.
+  // Counts a gap of `size` bytes (at least 1) after the bytes written so far.
   void Drop(int64_t size, absl::Time now);
   // Ends the stream.
   void Finish(absl::Time now);
 
-  // Returns when Flush() must be called, because the state of a bar is held back. InfiniteFuture if
-  // there is none.
+  // Returns when Flush() must be called to write a bar's state that is held back. InfiniteFuture if
+  // none is held back.
   absl::Time due() const { return bars_.due(); }
   void Flush(absl::Time now);
 

@@ -14,7 +14,8 @@
 namespace accel::logs {
 namespace {
 
-// Far more than the marks of one stream take (logs/core/time_marks.h).
+// Maximum size of the file that is read. The marks of one stream are
+// much smaller (logs/core/time_marks.h).
 constexpr size_t kMaxTimesBytes = 1 << 20;
 constexpr int kFlags = O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC | O_NOFOLLOW;
 
@@ -24,7 +25,7 @@ int64_t Milliseconds(clockid_t clock) {
   return int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1'000'000;
 }
 
-// Returns the start of the file, which is all of it unless something else is in its place.
+// Returns the first kMaxTimesBytes of the file. A larger file was not made by a TimeIndexWriter.
 std::string ReadTimes(const std::string& path) {
   const common::UniqueFd file = OpenOutput(path);
   std::string text(kMaxTimesBytes, '\0');
@@ -65,7 +66,8 @@ void TimeIndexWriter::Rewrite() {
 }
 
 int64_t FindSince(const std::string& rank_dir, LogStream stream, int64_t since_unix_ms) {
-  // Read before the marks: bytes that are added later have a mark of their own.
+  // The size is read before the marks, because bytes that are added between the two calls then have
+  // their own mark.
   const int64_t end = StreamEnd(rank_dir, stream);
   Times times = ParseTimes(ReadTimes(TimesPath(rank_dir, stream)));
   if (times.boot_id != common::BootId()) {

@@ -1,5 +1,5 @@
-// The file in which a stream's writer notes when its parts were written (logs/core/time_marks.h):
-// LOG_DIR/rank_3/stdout.times.
+// The file LOG_DIR/rank_3/stdout.times, in which a stream's writer notes when the parts of the
+// stream were written (logs/core/time_marks.h).
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,13 @@
 
 namespace accel::logs {
 
-// Not thread-safe. Makes the file with its first mark. A failure costs only precision: a reader
-// then starts earlier than it was asked to.
+// Not thread-safe. Makes the file with the first mark. Failures are ignored, because they only make
+// a reader start earlier than necessary.
 class TimeIndexWriter {
  public:
   TimeIndexWriter(const std::string& rank_dir, LogStream stream);
 
-  // Called before bytes are written at `offset`.
+  // Must be called before bytes are written at `offset`.
   void Note(int64_t offset);
 
  private:
@@ -28,11 +28,12 @@ class TimeIndexWriter {
   TimeMarks marks_;
 };
 
-// Returns an offset of the stream before which nothing was written at or after this time, as near
-// to it as is known: 0 if nothing is known, the size of the stream if all of it is older.
+// Returns the greatest known offset before which no byte was written at or after `since_unix_ms`.
+// Returns 0 if no times are known, or the size of the stream if all of it is older.
 int64_t FindSince(const std::string& rank_dir, LogStream stream, int64_t since_unix_ms);
 
-// Returns the size of the stream: one more than the offset of its last byte.
+// Returns the size of the stream, including dropped bytes: one more than the offset of
+// its last byte.
 int64_t StreamEnd(const std::string& rank_dir, LogStream stream);
 
 }  // namespace accel::logs

@@ -1,4 +1,4 @@
-// A Unix account in numbers, as the user database of a node has described it. Plain data.
+// A Unix account, as the user database of a node describes it. Plain data.
 #pragma once
 
 #include <sys/types.h>

@@ -2,10 +2,10 @@
 //
 // clang-format off
 //   session keyring    a new one, because the job could otherwise read the keys of root's session
-//   oom_score_adj      0, because an agent under systemd may be spared, and its jobs must not be
+//   oom_score_adj      0, because systemd may spare the agent, but its jobs must not be spared
 //   ambient set        cleared, because it would survive execve
 //   groups, gid, uid   groups and gid first: they may be changed by root only
-//   capabilities       all sets but the bounding one are emptied, whatever securebits say
+//   capabilities       all sets except the bounding one are emptied, whatever securebits say
 //   root again?        must fail, or else the uid was not really given up
 //   no_new_privs       a setuid program gains nothing
 // clang-format on
@@ -29,7 +29,8 @@
 namespace accel::process {
 namespace {
 
-// A kernel without keyrings or ambient capabilities has nothing to take away.
+// Returns true if the kernel has no keyrings or ambient capabilities, so that there is nothing
+// to take away.
 ACCEL_RUNS_IN_CHILD bool IsMissing(int error) { return error == ENOSYS || error == EINVAL; }
 
 ACCEL_RUNS_IN_CHILD void ResetOomScore() {
@@ -52,7 +53,7 @@ ACCEL_RUNS_IN_CHILD bool SwitchIds(const Account& account) {
   return syscall(SYS_setresuid, account.uid, account.uid, account.uid) == 0;
 }
 
-// Returns true if the process has the user's ids, and cannot get root's.
+// Returns true if the process has the user's ids and cannot get root's ids again.
 ACCEL_RUNS_IN_CHILD bool IsUser(const Account& account) {
   uid_t uid[3];
   gid_t gid[3];

@@ -1,20 +1,23 @@
-// How a child of Spawn() gives up root's rights for those of a user. Spawn() alone calls this.
+// Lets a child of Spawn() give up root's rights and take those of a user. Only Spawn()
+// calls these functions.
 #pragma once
 
 #include "process/account.h"
 
 namespace accel::process {
 
-// Makes the calling process the user's, for good: groups, uid, gid, no capabilities, no session
-// keyring of the caller, no new privileges by executing a program, umask 022. Returns true if all
-// of that holds; otherwise errno has the reason, and the process must exit. Async-signal-safe, and
-// safe in a child that shares its parent's memory: each step is a plain system call, because
-// glibc's functions would change every thread of that memory. Allocates nothing.
+// Makes the calling process run as the user permanently. The process gets the user's groups,
+// uid and gid, a new session keyring, umask 022, and no capabilities. Programs that it
+// executes cannot gain privileges. Returns true on success. Otherwise errno has the reason,
+// and the process must exit. Async-signal-safe, and safe in a child that shares its parent's
+// memory. It uses plain system calls, because glibc's functions would change all threads of
+// that memory. Allocates nothing.
 bool BecomeUser(const Account& account);
 
-// Gives the calling process a /dev/shm of its own, on which its children share memory, and which
-// vanishes with the last of them. Bounded to half of the machine's memory. The rest of the file
-// system remains as it is, mounts that are made later included. The same rules as BecomeUser().
+// Gives the calling process and its descendants their own /dev/shm, which disappears when the last
+// of them has ended. Its size is bounded to half of the machine's memory. The rest of the file
+// system is unchanged, and mounts that the host makes later still appear in it. The result and the
+// rules are those of BecomeUser().
 bool MakePrivateSharedMemory();
 
 }  // namespace accel::process

@@ -70,8 +70,8 @@ bool RemoveTree(const std::string& path) {
   return rmdir(path.c_str()) == 0;
 }
 
-// Tries to have a process born in a new folder. Executing "/" fails, so no program ever runs.
-// Returns "" if `base` can be used, or else the reason.
+// Tries to start a process in a new folder in `base`. Its program is "/", which cannot be executed,
+// so no program ever runs. Returns "" if `base` can be used, or else the reason.
 std::string TryOut(const std::string& base, const std::string& instance) {
   if (!MakeFolder(base)) return absl::StrCat("may not make ", base, ": ", strerror(errno));
   const std::string path = absl::StrCat(base, "/probe-", instance);
@@ -210,7 +210,7 @@ CgroupSupport ProbeCgroups(const std::string& instance) {
 int EndEarlierGenerations(const CgroupSupport& support) {
   if (support.base.empty()) return 0;
   const int count = EndFolders(support.base, support.instance);
-  // v1 folders cannot kill. They are empty once the v2 folders are.
+  // v1 has no cgroup.kill, but a v1 folder is empty once the v2 folder of the same generation is.
   if (!support.memory_base.empty()) EndFolders(support.memory_base, support.instance);
   return count;
 }

@@ -14,18 +14,18 @@
 namespace accel::process {
 namespace {
 
-// The kernel lets the owner of these files move processes within the group. All other files remain
-// root's, so that the user can neither lift a limit nor freeze what root wants to kill.
+// The files that the user must own to move processes within the group. All other files remain
+// root's, so the user can neither lift a limit nor freeze processes that root wants to kill.
 constexpr const char* kUsersFiles[] = {"", "cgroup.procs", "cgroup.threads",
                                        "cgroup.subtree_control", "tasks"};
 
-// The user could otherwise nest groups until their path is too long to be removed, or make so many
-// that the agent does nothing else. A job needs one level, and one group for each generation and
-// its shim.
+// Limits for groups that the user makes. Without them, the user could nest groups until their path
+// is too long to be removed. The user could also make so many that removing them blocks the agent.
+// A job needs one level, with one group for the shim and one for each generation.
 constexpr char kMaxDepth[] = "4";
 constexpr char kMaxDescendants[] = "1000";
 
-// v1 has no such files, which is no error.
+// Writes a limit of a group. Returns true if the file does not exist, because v1 has no such files.
 bool WriteLimit(const std::string& path, const char* name, const char* limit) {
   const common::UniqueFd file(open(absl::StrCat(path, "/", name).c_str(), O_WRONLY | O_CLOEXEC));
   if (!file.valid()) return errno == ENOENT;
@@ -35,7 +35,7 @@ bool WriteLimit(const std::string& path, const char* name, const char* limit) {
 bool GiveTo(const std::string& path, const Account& user) {
   for (const char* name : kUsersFiles) {
     const std::string file = absl::StrCat(path, "/", name);
-    // v1 and v2 have different files.
+    // ENOENT is no error, because v1 and v2 have different files.
     if (lchown(file.c_str(), user.uid, user.gid) != 0 && errno != ENOENT) return false;
   }
   return true;
@@ -45,7 +45,7 @@ bool GiveTo(const std::string& path, const Account& user) {
 
 bool MakeJobCgroup(const std::string& path, const Account& user) {
   if (mkdir(path.c_str(), 0755) != 0 && errno != EEXIST) return false;
-  // Counts out-of-memory kills of the generations, if the hierarchy can.
+  // Best effort: lets the generations' groups count out-of-memory kills.
   HandMemoryDown(path);
   if (WriteLimit(path, "cgroup.max.depth", kMaxDepth) &&
       WriteLimit(path, "cgroup.max.descendants", kMaxDescendants) && GiveTo(path, user)) {
@@ -58,7 +58,8 @@ bool MakeJobCgroup(const std::string& path, const Account& user) {
 Cgroup MakeShimCgroup(const std::string& job_path, const Account& user) {
   const std::string path = absl::StrCat(job_path, "/shim");
   Cgroup group = Cgroup::Make(path);
-  // To move a process out of a group takes the right to write to that group as well.
+  // The user must own this group too, because moving a process also needs write access to the group
+  // that it leaves.
   if (group.fd() >= 0 && !GiveTo(path, user)) group.Remove();
   return group;
 }

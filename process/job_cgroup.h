@@ -1,6 +1,6 @@
 // The control group of a whole job whose processes belong to another user than the agent. The user
-// owns the group, and can make groups for generations in it; its limits and its kill remain root's
-// (docs/decisions/0070).
+// owns the group and can make groups for generations in it. Only root can change its limits or kill
+// through it (docs/decisions/0070).
 //
 // clang-format off
 //   BASE/user-JOB-INSTANCE/        made by the agent for the user
@@ -16,14 +16,15 @@
 
 namespace accel::process {
 
-// Makes the group `path`, v2 or v1, and gives it to the user. Returns false if that is not allowed
-// here; nothing is left then.
+// Makes the group `path`, v2 or v1, and gives it to the user. If this is not possible, removes the
+// group again and returns false.
 bool MakeJobCgroup(const std::string& path, const Account& user);
 
-// Makes the group for the shim in that of its job, and returns it. Cgroup() if it cannot be made.
+// Makes the group of the shim in its job's group, and returns it. Returns Cgroup() if it
+// cannot be made.
 Cgroup MakeShimCgroup(const std::string& job_path, const Account& user);
 
-// Returns the group of a generation in that of its job, or "" if the job has none.
+// Returns the path of a generation's group in its job's group, or "" if `job_path` is empty.
 std::string GenerationCgroup(const std::string& job_path, common::Generation generation);
 
 }  // namespace accel::process

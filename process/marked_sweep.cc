@@ -16,20 +16,20 @@
 namespace accel::process {
 namespace {
 
-// Pauses of a millisecond in which a process may end its exec.
+// Maximum number of pauses of a millisecond to wait for the end of an exec.
 constexpr int kPauses = 1000;
 
 std::string Environment(pid_t pid) {
-  // The kernel's limit for exec bounds its size.
+  // The size is bounded by the kernel's limit for exec.
   std::ifstream file(absl::StrCat("/proc/", pid, "/environ"), std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// Returns true if a process whose environment was found to be empty may have one: it begins the
-// next program, and has its memory but not its environment yet, or began it after the file was
-// opened.
+// Returns true if a process may have an environment although its file was read as empty. The
+// process may be in an exec, between the new memory and the new environment. Or its exec began
+// after the file was opened.
 bool MayHaveEnvironment(pid_t pid) {
-  char exe[1];  // Zombies and kernel threads have none.
+  char exe[1];  // Zombies and kernel threads have no executable.
   if (readlink(absl::StrCat("/proc/", pid, "/exe").c_str(), exe, sizeof(exe)) < 0) return false;
   const std::optional<ProcessEntry> entry = ReadProcess(pid);
   return entry && entry->may_have_environment;

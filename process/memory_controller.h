@@ -1,6 +1,6 @@
 // Enables the memory controller for generations' control groups. A v2 group counts out-of-memory
-// kills only if its parent enables that controller for its children. This is done as far as the
-// kernel and the owner of the hierarchy allow.
+// kills only if its parent enables this controller for its children. The kernel, or the owner of
+// the hierarchy, may refuse this.
 #pragma once
 
 #include <string>
@@ -13,14 +13,14 @@ namespace accel::process {
 // Returns true if `text`, from a file such as cgroup.controllers, lists the controller.
 bool HasController(absl::string_view text, absl::string_view controller);
 
-// Enables the memory controller for the groups in `folder`, which is a group itself. Returns "" on
-// success or if it is enabled already, and otherwise the reason, for logs. Unless `folder` is the
-// root of the hierarchy, the kernel refuses if processes are directly in it (EBUSY).
+// Enables the memory controller for the groups in `folder`, which is a group itself. Returns "" if
+// the controller is then enabled, and otherwise the reason, for logs. The kernel refuses (EBUSY) if
+// processes are directly in `folder`, unless it is the root of the hierarchy.
 std::string HandMemoryDown(const std::string& folder);
 
-// Returns where a process in the group `own` may make groups for generations, best first. The first
-// place is `own`. The second is its parent, where no process is in the way, if the parent has been
-// delegated (systemd: DelegateSubgroup=).
+// Returns the groups in which a process of the group `own` may make groups for generations, best
+// first. The first is `own`. If systemd has delegated its parent (DelegateSubgroup=), the second is
+// the parent, because it contains no processes that prevent HandMemoryDown().
 std::vector<std::string> PlacesForGroups(const std::string& own, bool parent_is_delegated);
 
 // Returns true if systemd has delegated the group `folder` to a service (Delegate=).

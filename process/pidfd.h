@@ -1,4 +1,4 @@
-// Descriptors of processes. Unlike a pid, one never refers to another process later.
+// Descriptors of processes. Unlike a pid, such a descriptor never refers to another process later.
 #pragma once
 
 #include <sys/types.h>
@@ -10,8 +10,8 @@
 namespace accel::process {
 
 // Returns a descriptor of the process with this pid and start time, which is readable once the
-// process has ended. Invalid if there is no such process, or if the kernel has no pidfds. Zombies
-// count as ended.
+// process has ended. Invalid if there is no such process, if it is a zombie, or if the kernel
+// has no pidfds.
 common::UniqueFd OpenProcess(pid_t pid, uint64_t start_time_ticks);
 
 // Returns true if a process has this pid and start time and is no zombie.

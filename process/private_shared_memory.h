@@ -1,12 +1,12 @@
-// Whether this process may give its children a /dev/shm of their own.
+// Finds out whether this process may give its children their own /dev/shm.
 #pragma once
 
 #include <string>
 
 namespace accel::process {
 
-// Returns "" if Spawn() can do that (SpawnOptions::private_shared_memory), or else the reason, for
-// logs. Finds out by trial.
+// Tries to start a child with SpawnOptions::private_shared_memory. Returns "" if that is possible,
+// or else the reason, for logs.
 std::string WhyNoPrivateSharedMemory();
 
 }  // namespace accel::process

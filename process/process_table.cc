@@ -40,7 +40,7 @@ std::optional<ProcessEntry> ParseProcessStat(absl::string_view text) {
     return std::nullopt;
   }
   if (fields.size() > kEnvEndField - kStateField) {
-    // An exec makes the environment first as an empty one, and sets the start of the code last.
+    // An exec first makes an empty environment, and sets the start of the code last.
     entry.may_have_environment =
         fields[kStartCodeField - kStateField] == "0" ||
         fields[kEnvStartField - kStateField] != fields[kEnvEndField - kStateField];

@@ -32,7 +32,7 @@ FileFacts ReadFileFacts(const std::string& path) {
   return {true, folder, !folder && access(path.c_str(), X_OK) == 0};
 }
 
-// Maximum length of a name or a PATH in a message, so that the text after it is still read.
+// Maximum length of a name or a PATH in a message, so that the text after it remains visible.
 constexpr size_t kMaxQuoted = 512;
 
 std::string Quoted(absl::string_view text) {

@@ -1,5 +1,5 @@
-// Finds the file that a command names before anything is started, so that "not found" and "not
-// executable" can be distinguished from a program that fails.
+// Finds the file of a command before any process is started. "Not found" and "not executable" can
+// thus be distinguished from a program that fails.
 #pragma once
 
 #include <string>
@@ -9,18 +9,19 @@
 
 namespace accel::process {
 
-// The exit codes that shells use for these two cases. accel reports the same ones.
+// The exit codes for these two cases, which are those of shells.
 constexpr int kNotFoundCode = 127;
 constexpr int kNotExecutableCode = 126;
 
 struct ProgramPath {
-  std::string path;  // As execve() takes it after changing to the working directory.
+  std::string path;  // For execve(), relative to the working directory.
   int code = 0;      // 0 if found. Otherwise kNotFoundCode or kNotExecutableCode.
-  std::string why;   // Why it was not found, as a full sentence.
+  std::string why;   // Why the program cannot be used, as a full sentence.
 };
 
-// Finds `program`. With a slash it is a path, relative to `workdir`. Otherwise it is searched in
-// the PATH of `env` (entries NAME=VALUE), or in /usr/local/bin:/usr/bin:/bin if `env` has no PATH.
+// Finds `program`. If it has a slash, it is a path, relative to `workdir`. Otherwise it is
+// searched in the PATH of `env` (entries NAME=VALUE), or in /usr/local/bin:/usr/bin:/bin if `env`
+// has no PATH.
 ProgramPath FindProgram(const std::string& program, const std::string& workdir,
                         const std::vector<std::string>& env);
 

@@ -19,7 +19,8 @@ constexpr int kMaxDepth = 64;
 
 std::vector<std::string> Names(int folder) {
   std::vector<std::string> names;
-  // closedir() closes its descriptor, and a duplicate would share the position.
+  // The folder is opened again, because closedir() closes its descriptor, and a duplicate would
+  // share the position.
   const int own = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   const std::unique_ptr<DIR, int (*)(DIR*)> listed(own < 0 ? nullptr : fdopendir(own), closedir);
   if (listed == nullptr) {
@@ -38,8 +39,8 @@ void RemoveBelow(int folder, int depth) {
   for (const std::string& name : Names(folder)) {
     if (unlinkat(folder, name.c_str(), 0) == 0 || unlinkat(folder, name.c_str(), AT_REMOVEDIR) == 0)
       continue;
-    // It is a folder that is not empty. fchmodat() could follow a link that has replaced it, which
-    // the rights of the thread bound.
+    // `name` is a folder that is not empty. If a link has replaced it meanwhile, fchmodat() follows
+    // the link. This does no harm, because the thread has only the user's rights.
     fchmodat(folder, name.c_str(), 0700, 0);
     const common::UniqueFd below(
         openat(folder, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));

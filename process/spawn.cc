@@ -2,35 +2,37 @@
 //
 // The problem: an agent starts shims while the threads of gRPC run, and a shim starts up to 1024
 // workers. fork() copies the page tables of the caller, which is slow for a large process. It also
-// copies locks that other threads hold at that moment. Besides, the caller must learn exactly why a
-// program could not start: a missing interpreter and a working directory that may not be entered
-// lead to different advice.
+// copies locks that other threads hold at that moment. In addition, the caller needs the exact
+// reason why a program could not start. A missing interpreter and a working directory without
+// access lead to different advice.
 //
-// Why not posix_spawn(): in the glibc of Debian 12 it can neither set the limit of open files nor
-// have the process born in a control group, and its error does not say which step failed.
+// posix_spawn() is not enough. In the glibc of Debian 12 it cannot set the limit of open files, nor
+// start the process in a control group. Its error does not say which step failed.
 //
-// The approach is vfork(): the child runs in the caller's memory, on the calling thread's stack,
-// while that thread is suspended until the child executes its program or exits. This costs the same
-// for every size of caller. An error needs no pipe either: the child writes the step and errno
-// straight into the parent's variable. The price is strict rules for everything that runs in the
+// The approach is vfork(). The child runs in the caller's memory, on the calling thread's stack.
+// That thread is suspended until the child executes its program or exits. This costs the same for
+// every size of caller. An error needs no pipe, because the child writes the step and errno
+// directly into a variable of the parent. The price is strict rules for everything that runs in the
 // child (RunChild() and below):
 // - No allocation and no lock, because another thread may hold the allocator's lock. ChildPlan is
 //   therefore complete before the child exists.
-// - No signal handler of the caller, because it would run on memory that both share. All signals
-//   are blocked before, and unblocked in the child only after their actions have been reset.
+// - No signal handler of the caller, because it would run on memory that both share. All
+//   signals are therefore blocked before vfork(). The child unblocks them only after it has
+//   reset their actions.
 // - No return from the function that called vfork(), because its frame is the parent's.
-// - Only execve() or _exit() at the end.
+// - The child ends with execve() or _exit().
 //
-// A child that becomes another user is a copy (clone without CLONE_VM and CLONE_VFORK) under the
-// same rules. From the change of the uid until execve that user can stop it with a signal or freeze
-// it, and a vfork()ed child would suspend the caller for as long. It writes the step and errno to a
-// pipe that execve closes, and the caller waits for that until a deadline. The copy is not
-// dumpable, so the user cannot look into it.
+// A child that becomes another user is a copy of the caller (clone without CLONE_VM and
+// CLONE_VFORK) and follows the same rules. From the change of its uid until execve, the user can
+// stop or freeze the child. A vfork()ed child would suspend the caller for as long. The copy writes
+// the failed step and errno to a pipe that execve closes. The caller waits for the end of the pipe
+// until a deadline. The copy is not dumpable, so the user cannot read its memory.
 //
-// If a control group is given, the child is born in it (clone3 with CLONE_INTO_CGROUP). If it were
-// moved there later, its own children could be born outside before that. That glibc has no wrapper
-// for clone3, so there are a few lines of assembly for x86-64. If clone3 fails, and on other
-// processors, the child is born outside the group. The sweep finds it anyway (docs/decisions/0008).
+// If a control group is given, the child is born in it (clone3 with CLONE_INTO_CGROUP). If it
+// were moved there later, its own children could be born outside before the move. The glibc of
+// Debian 12 has no wrapper for clone3, so there are a few lines of assembly for x86-64. If
+// clone3 fails, and on other processors, the child is born outside the group. The sweep finds
+// it anyway (docs/decisions/0008).
 //
 // clang-format off
 //   this thread                              child
@@ -68,9 +70,9 @@
 #include "process/become_user.h"
 
 #if defined(__x86_64__)
-// Calls clone3 for a child that shares this thread's stack. No C function may do so: the child
-// overwrites the return address on the stack before the parent runs again. As in every vfork(), the
-// address is therefore kept in a register.
+// Calls clone3 for a child that shares this thread's stack. A C function cannot do this, because
+// the child overwrites the function's return address on the stack before the parent runs again. As
+// in every vfork(), the return address is therefore kept in a register.
 extern "C" long accel_clone3_vfork(clone_args* args, size_t size) __attribute__((returns_twice));
 asm(R"(
   .pushsection .text
@@ -92,11 +94,13 @@ namespace {
 constexpr int kMaxFds = 8;
 constexpr size_t kKernelSignalSetBytes = 8;
 
-// Runs on the parent's stack, in memory that the parent continues to use, so the address sanitizer
-// must not poison any of it.
+// Marks the functions that run in the child. A child of vfork() or clone3 runs on the parent's
+// stack, and leaves these functions by execve, not by a return. The address sanitizer poisons parts
+// of a stack frame until its function returns. In such a child the poison would remain in the
+// parent's memory. A child of Copy() has its own memory and would not need the mark.
 #define ACCEL_RUNS_IN_CHILD __attribute__((no_sanitize("address")))
 
-// Everything that the child needs. It is prepared before the fork, because the child
+// Everything that the child needs. It is prepared before the child exists, because the child
 // must not allocate.
 struct ChildPlan {
   const char* path;
@@ -108,10 +112,11 @@ struct ChildPlan {
   int terminal_fd;
   const rlimit* open_files;  // If null, the limit is left unchanged.
   bool keep_hangup_ignored;
-  const Account* user;  // If null, the child remains this process's user's.
+  const Account* user;  // If null, the child keeps the user of this process.
   bool private_shared_memory;
-  volatile SpawnError* error;  // In the parent's memory, if the child shares it.
-  int error_fd = -1;           // The pipe for the error, if it does not.
+  // The child writes its error here. The variable is the parent's if the two share memory.
+  volatile SpawnError* error;
+  int error_fd = -1;  // The pipe for the error of a child that is a copy, or -1.
 };
 
 [[noreturn]] ACCEL_RUNS_IN_CHILD void Fail(const ChildPlan& plan, SpawnError::Step step) {
@@ -129,7 +134,7 @@ ACCEL_RUNS_IN_CHILD void ResetSignals(bool keep_hangup_ignored) {
   const bool keep = keep_hangup_ignored && sigaction(SIGHUP, nullptr, &hangup) == 0 &&
                     hangup.sa_handler == SIG_IGN;
   // The system call is used directly, because glibc's sigaction() refuses the signals that glibc
-  // reserves for itself. Those may have been inherited as ignored too.
+  // reserves for itself. These signals, too, may have been inherited as ignored.
   const char standard[64] = {};  // Longer than the kernel's struct. All bytes zero means SIG_DFL.
   for (int signal = 1; signal < NSIG; ++signal) {
     if (signal == SIGHUP && keep) continue;
@@ -138,8 +143,8 @@ ACCEL_RUNS_IN_CHILD void ResetSignals(bool keep_hangup_ignored) {
 }
 
 ACCEL_RUNS_IN_CHILD void PlaceDescriptors(const ChildPlan& plan) {
-  // First each source is duplicated to a number above all targets, because a dup2() to its target
-  // could close a source that is still needed.
+  // Each source is first duplicated to a number above all targets. Without this, a dup2() to one
+  // target could close the source of another.
   int lifted[kMaxFds];
   for (int i = 0; i < plan.fd_count; ++i) {
     lifted[i] = fcntl(plan.fds[i].source, F_DUPFD_CLOEXEC, kMaxFds);
@@ -154,7 +159,8 @@ ACCEL_RUNS_IN_CHILD void PlaceDescriptors(const ChildPlan& plan) {
 }
 
 [[noreturn]] ACCEL_RUNS_IN_CHILD void RunChild(const ChildPlan& plan) {
-  // A process of the caller's session can open its terminal, and type into it (TIOCSTI).
+  // A child of another user gets its own session, because a process of the caller's session could
+  // type into the caller's terminal (TIOCSTI).
   plan.user == nullptr ? setpgid(0, 0) : setsid();
   ResetSignals(plan.keep_hangup_ignored);
   // All signals are still blocked here, including SIGTTOU, which would otherwise stop the child.
@@ -199,15 +205,15 @@ ACCEL_RUNS_IN_CHILD __attribute__((noinline)) pid_t Clone3Vfork(const ChildPlan&
 pid_t Clone3Vfork(const ChildPlan&, int) { return -1; }
 #endif
 
-// Starts a child with a copy of this memory. The plain system call, because fork() would run what
-// libraries have registered for it.
+// Starts a child with a copy of this memory. Uses the plain system call, because fork() would run
+// the handlers that libraries have registered (pthread_atfork).
 ACCEL_RUNS_IN_CHILD __attribute__((noinline)) pid_t Copy(const ChildPlan& plan, int cgroup_fd) {
   clone_args args = {};
   args.flags = cgroup_fd < 0 ? 0 : uint64_t{CLONE_INTO_CGROUP};
   args.exit_signal = SIGCHLD;
   args.cgroup = cgroup_fd < 0 ? 0 : static_cast<uint64_t>(cgroup_fd);
   long pid = syscall(SYS_clone3, &args, sizeof(args));
-  // A kernel, or a container's filter, without clone3.
+  // The kernel may have no clone3, or the filter of a container may forbid it.
   if (pid < 0 && cgroup_fd < 0) pid = syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
   if (pid == 0) RunChild(plan);
   return static_cast<pid_t>(pid);
@@ -233,7 +239,8 @@ SpawnResult Start(const ChildPlan& plan, int cgroup_fd) {
   return result;
 }
 
-// Makes a pipe that execve closes. Its end for the child is above all of the child's descriptors.
+// Makes a pipe that execve closes. The child's end has a number above all targets of
+// the child's descriptors.
 bool MakePipe(common::UniqueFd* from_child, common::UniqueFd* to_parent) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return false;
@@ -243,11 +250,11 @@ bool MakePipe(common::UniqueFd* from_child, common::UniqueFd* to_parent) {
   return to_parent->valid();
 }
 
-// Waits until a child that is a copy has executed its program or failed, and returns its error. It
-// may be stopped or frozen, so the wait has a deadline.
+// Waits until a child that is a copy has executed its program or failed, and returns its error. The
+// wait has a deadline, because the user may have stopped or frozen the child.
 SpawnError AwaitExec(int error_fd, std::chrono::milliseconds timeout) {
   pollfd news = {.fd = error_fd, .events = POLLIN, .revents = 0};
-  // All signals are blocked, so nothing interrupts this. The end of the pipe is an event too.
+  // All signals are blocked, so no signal interrupts poll(). The end of the pipe is an event too.
   if (poll(&news, 1, static_cast<int>(timeout.count())) != 1) {
     return {SpawnError::Step::kTimeout, ETIMEDOUT};
   }
@@ -292,12 +299,12 @@ SpawnResult Spawn(const SpawnOptions& options, bool keep_hangup_ignored) {
   if (result.ok()) {
     result.error.step = error.step;
     result.error.error = error.error;
-    to_parent.reset();  // The child has the only other end.
+    to_parent.reset();  // Only the child has this end now.
     if (options.user) {
       result.error = AwaitExec(from_child.get(), options.user_timeout);
     }
     if (!result.ok()) {
-      // It may be stopped on its way to _exit() too. SIGKILL also ends a stopped one.
+      // The user may stop the child before its _exit(). SIGKILL also ends a stopped process.
       if (options.user) kill(result.pid, SIGKILL);
       waitpid(result.pid, nullptr, 0);
       result.pid = 0;

@@ -11,8 +11,8 @@
 namespace accel::process {
 namespace {
 
-// Bounds the time of one call. Each round leaves fewer processes that can fork, and the caller's
-// next call handles any that are left.
+// Maximum number of scans in one call, to bound its time. Each scan leaves fewer processes that can
+// fork, and the caller's next call handles any that are left.
 constexpr int kMaxRounds = 50;
 
 }  // namespace

@@ -1,4 +1,5 @@
-// Kills processes that could escape by forking from a sweep that kills one process at a time.
+// Kills a set of processes that may fork meanwhile. All of them are stopped first, because killing
+// one at a time would let the others fork.
 #pragma once
 
 #include <sys/types.h>
@@ -16,10 +17,10 @@ bool SignalProcess(pid_t pid, uint64_t start_time_ticks, int signal);
 
 using StoppedProcesses = std::map<pid_t, uint64_t>;  // Start times, by pid.
 
-// Stops the processes for which `chosen` returns true, repeatedly until a scan of /proc shows no
-// new one, and then kills them. `chosen` also receives the processes stopped so far. It is never
-// called for this process or for zombies. Returns how many processes were killed. The caller waits
-// for their death, and calls again while any are left.
+// Stops the processes for which `chosen` returns true, and then kills them. Scans /proc repeatedly
+// until a scan shows no new one. `chosen` also receives the processes stopped so far. It is never
+// called for this process, for zombies, or again for stopped processes. Returns the number of
+// killed processes. The caller waits for their ends, and calls again while any are left.
 int StopAndKill(const std::function<bool(const ProcessEntry&, const StoppedProcesses&)>& chosen);
 
 }  // namespace accel::process

@@ -31,8 +31,8 @@ bool EndOrphans(const std::function<bool(pid_t)>& excluded) {
   bool none_left = true;
   for (const ProcessEntry& entry : ReadProcessTable()) {
     if (entry.parent != getpid() || excluded(entry.pid)) continue;
-    // Reaping this child does not make the result true: its children may have become ours since
-    // the table was read.
+    // Even if this child is reaped now, processes may be left, because its children may have become
+    // ours since the table was read.
     waitpid(entry.pid, nullptr, WNOHANG);
     none_left = false;
   }

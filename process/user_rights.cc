@@ -12,7 +12,7 @@
 namespace accel::process {
 namespace {
 
-// The groups of this process, which are those of each thread outside of UserRights.
+// Returns the groups of this process, which each thread has while it has no UserRights.
 const std::vector<gid_t>& OwnGroups() {
   static const std::vector<gid_t>* const groups = [] {
     auto* const all = new std::vector<gid_t>(static_cast<size_t>(getgroups(0, nullptr)));
@@ -23,12 +23,13 @@ const std::vector<gid_t>& OwnGroups() {
   return *groups;
 }
 
-// Plain system calls, because glibc's setgroups() changes all threads. The other two change the
-// calling thread alone. They return the id before, so a second call tells whether it has changed.
+// Sets the ids with which the calling thread accesses files. Uses the plain system call setgroups,
+// because glibc's setgroups() changes all threads. setfsuid() and setfsgid() change only the
+// calling thread. They return the previous id, so a second call shows whether the first has worked.
 bool SetFileIds(uid_t uid, gid_t gid, const std::vector<gid_t>& groups) {
-  // Each change of these ids makes the whole process dumpable again, or dumpable by root, if
-  // fs.suid_dumpable says so. What it was is asked before the first change, because other threads
-  // may be between a change and its repair later.
+  // Each change of these ids sets the dumpable flag of the whole process to fs.suid_dumpable. The
+  // flag is read only once, before the first change. Later, another thread may be between a change
+  // of its ids and the repair of the flag.
   static const bool undumpable = prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 0;
   if (syscall(SYS_setgroups, groups.size(), groups.data()) != 0) return false;
   setfsgid(gid);
@@ -42,14 +43,15 @@ bool SetFileIds(uid_t uid, gid_t gid, const std::vector<gid_t>& groups) {
 UserRights::UserRights(const Account& account) : changes_(geteuid() == 0 && account.uid != 0) {
   if (!changes_) return;
   OwnGroups();
-  // The kernel takes the capabilities that override permissions away with the file user id 0.
+  // The kernel removes the capabilities that override permissions when the file user id is
+  // no longer 0.
   ACCEL_CHECK(SetFileIds(account.uid, account.gid, account.groups),
               "the kernel refuses root the rights of a user");
 }
 
 UserRights::~UserRights() {
   if (!changes_) return;
-  // The file user id does not decide about CAP_SETGID, so the groups can be changed back.
+  // CAP_SETGID does not depend on the file user id, so the groups can be changed back.
   ACCEL_CHECK(SetFileIds(0, getegid(), OwnGroups()), "the kernel keeps root's rights from root");
 }
 

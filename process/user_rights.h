@@ -1,4 +1,4 @@
-// The rights of a user, for the time in which root touches files that the user controls.
+// The rights of a user, for a thread of root that accesses files which the user controls.
 #pragma once
 
 #include <sys/types.h>
@@ -7,10 +7,11 @@
 
 namespace accel::process {
 
-// Gives the calling thread the user's rights to files, and takes root's away, until destroyed.
-// Other threads keep theirs (docs/decisions/0069). Threads that are started meanwhile inherit the
-// user's. Does nothing if this process is not root's, or the account is root's. Ends the process if
-// the kernel refuses, because root would then follow links that a user has planted.
+// Gives the calling thread the user's rights to files instead of root's, until it is destroyed.
+// Other threads keep their rights (docs/decisions/0069). Threads that are started meanwhile
+// inherit the user's rights. Does nothing if this process does not run as root, or the account is
+// root's. Ends the process if the kernel refuses, because root would otherwise follow links that a
+// user has planted.
 class UserRights {
  public:
   // `account` must outlive the object.

@@ -1,5 +1,5 @@
-// The newest bytes of one stream, kept in memory, because a report must have a failed worker's last
-// lines even if the disk is full or hangs. Pure. Not thread-safe.
+// The newest bytes of one stream, in memory. They are not read from the disk, because a failure
+// report needs the last lines even if the disk is full or hangs. Pure. Not thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +15,8 @@ class LastBytes {
 
   void Add(absl::string_view bytes);
 
-  // Returns the newest bytes, at most `most`. A first line that is cut off is left out if
-  // another line follows it.
+  // Returns the newest bytes, at most `most`. If the first line is cut, it is left out, unless no
+  // other line follows.
   absl::string_view text() const;
 
  private:

@@ -4,14 +4,15 @@
 
 namespace accel::logs {
 
-// Bounds for one stream of one rank, each at least 1. The first segment and the newest ones are
-// kept. The oldest ones between are deleted, so that at most `stream_bytes` are on disk, but never
-// fewer than two segments. Deleted bytes are counted as a gap (docs/decisions/0006).
+// Bounds for one stream of one rank, each at least 1. The first segment and the newest segments
+// are kept. Between them, the oldest segments are deleted, so that at most `stream_bytes` are on
+// disk. The first segment and the one that is being written are never deleted. Deleted bytes are a
+// gap to readers (docs/decisions/0006).
 struct LogLimits {
   int64_t segment_bytes = 4 << 20;
   int64_t stream_bytes = 64 << 20;
-  // Most states of progress bars are left out: see redraw_filter.h. Not for streams whose bytes a
-  // terminal or a pipe gets as they are.
+  // If true, most states of progress bars are left out (redraw_filter.h). Must be false for streams
+  // that are shown unchanged on a terminal or in a pipe.
   bool collapse_bars = false;
 };
 

@@ -1,6 +1,5 @@
-// The output that is on its way from the workers' pipes to the disk. It holds the bytes of all
-// streams of a shim in a bounded amount of memory, and keeps each stream's bytes in order. Pure:
-// no thread, no file.
+// The output of all workers of a shim between their pipes and the disk. Bounds the memory for all
+// streams together, and keeps each stream's bytes in order. Pure: no thread, no file.
 #pragma once
 
 #include <cstddef>
@@ -20,16 +19,15 @@ class OutputQueue {
   // The queue has room while fewer than `max_bytes` are waiting or being written.
   explicit OutputQueue(size_t max_bytes) : max_bytes_(max_bytes) {}
 
-  // Adds a stream and returns its number, which no other stream will get.
+  // Adds a stream and returns its number. Numbers are not reused.
   int Open();
 
   bool has_room() const { return bytes_ < max_bytes_; }
 
-  // Adds bytes to an open stream. Add() may exceed the bound by one piece, if there
-  // was room before it.
+  // Adds bytes to an open stream. Called only if has_room(). The bytes may exceed the bound.
   void Add(int stream, absl::string_view bytes);
-  // Called instead of Add() for `size` bytes that are not kept. Bytes that follow them are dropped
-  // too until the stream's next batch is taken, because a batch can have a gap only at its end.
+  // Counts `size` bytes that are dropped instead of added. Further bytes of the stream are dropped
+  // too until its next batch is taken, because a batch can have a gap only at its end.
   void Drop(int stream, int64_t size);
   // Marks the end of the stream: no more bytes will be added.
   void Close(int stream);
@@ -40,11 +38,10 @@ class OutputQueue {
     int64_t dropped = 0;  // Number of bytes dropped after `bytes`.
     bool last = false;    // The stream ends with this batch.
   };
-  // Returns everything that is waiting in one stream, the streams in turn. nullopt if
-  // nothing is waiting.
+  // Returns all waiting bytes of one stream. Successive calls return the streams in turn. Returns
+  // nullopt if no stream has anything waiting.
   std::optional<Batch> Take();
-  // Notes that the batch that was taken last has been written. Must be called
-  // before the next Take().
+  // Notes that the last taken batch has been written. Must be called before the next Take().
   void Done(Batch batch);
 
   // Returns the number of bytes added to the stream, dropped bytes included.
@@ -67,7 +64,7 @@ class OutputQueue {
   size_t bytes_ = 0;
   int next_stream_ = 0;
   std::map<int, Stream> streams_;  // A stream is erased once its last batch is done.
-  std::deque<int> turns_;          // The streams that have something to take.
+  std::deque<int> turns_;          // The streams with a batch to take.
   std::string spare_;              // The memory of a finished batch, reused for the next one.
 };
 

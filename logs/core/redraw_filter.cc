@@ -5,8 +5,8 @@
 namespace accel::logs {
 namespace {
 
-// Returns true if the text may be a part of a bar. Data that only happens to have carriage returns
-// has other control characters, too.
+// Returns true if the text may be a part of a bar. Binary data with carriage returns usually has
+// other control characters too, so it does not count as a bar.
 bool MayBeABar(absl::string_view text) {
   return std::all_of(text.begin(), text.end(), [](char c) {
     const auto byte = static_cast<unsigned char>(c);
@@ -80,9 +80,9 @@ void RedrawFilter::EndLine() {
   redrawn_ = false;
 }
 
-// Lets the newest state pass, and so much of what follows it as has arrived.
+// Lets the newest whole state pass, and the part of the next state that has arrived.
 void RedrawFilter::Pass() {
-  // What follows may be as short as a line feed. It replaces the whole state only if it covers it.
+  // The newest state is left out only if the next one is long enough to overwrite it on the screen.
   if (state_.size() + 1 >= held_.size() && !state_.empty()) {
     left_out_ += static_cast<int64_t>(held_.size());
   } else {

@@ -1,9 +1,9 @@
-// Leaves out most states of progress bars, because bars that are redrawn ten times a second for
-// weeks would push all other output off the disk (docs/decisions/0036).
+// Leaves out most states of progress bars. A bar that is redrawn ten times a second for weeks would
+// otherwise displace all other output on the disk (docs/decisions/0036).
 //
-// A line is redrawn if a carriage return without a line feed puts the cursor back to its beginning.
-// Its first state passes immediately. After that, one state passes per window, and the last one
-// always does. All other bytes pass unchanged.
+// A line is redrawn if a carriage return without a line feed moves the cursor back to the line's
+// beginning. The first state of the line passes immediately. After that, one state passes per
+// window, and the line's last state always passes. All other bytes pass unchanged.
 //
 // clang-format off
 //   written   a\n  1 %\r  2 %\r  3 %\r …      50 %\r  51 %\r …    100 %\r \n
@@ -27,25 +27,26 @@ namespace accel::logs {
 class RedrawFilter {
  public:
   struct Options {
-    // The window is this share of the time for which the line has been redrawn, within the bounds.
+    // The window is this share of the time for which the line has been redrawn, but at least
+    // `shortest` and at most `longest`.
     double share = 0.05;
     absl::Duration shortest = absl::Seconds(1);
     absl::Duration longest = absl::Seconds(10);
-    size_t max_state_bytes = 4096;  // Longer states are no bars, and pass.
+    size_t max_state_bytes = 4096;  // A longer state is not a bar, so it passes.
   };
 
   RedrawFilter() : RedrawFilter(Options()) {}
   explicit RedrawFilter(Options options) : options_(options) {}
 
-  // Returns what must be written now. The result is valid until the next call, and as long as
-  // `bytes`.
+  // Returns the bytes that must be written now. They are valid until the next call, and only while
+  // `bytes` is valid.
   absl::string_view Add(absl::string_view bytes, absl::Time now);
 
-  // Returns when Flush() must be called, so that a bar that has stopped shows its last state.
-  // InfiniteFuture if nothing is held back.
+  // Returns when Flush() must be called. Without this call, the last state of a bar that has
+  // stopped would never be written. InfiniteFuture if no bytes are held back.
   absl::Time due() const;
 
-  // Returns what has been held back. The result is valid until the next call.
+  // Returns the bytes that were held back. They are valid until the next call.
   absl::string_view Flush(absl::Time now);
 
   // Returns the number of bytes that were left out.
@@ -60,10 +61,11 @@ class RedrawFilter {
   const Options options_;
   bool redrawn_ = false;  // A carriage return has arrived in the current line.
   bool passing_ = false;  // The beginning of the current state has passed.
-  absl::Time since_;      // When the current line was first redrawn.
-  absl::Time passed_at_;  // When a state passed last.
-  std::string held_;      // The last whole state, with its carriage return, unless it passed.
-  std::string state_;     // The current state, unless its beginning has passed.
+  absl::Time since_;      // The time at which the current line was first redrawn.
+  absl::Time passed_at_;  // The time at which the last state passed.
+  // The last whole state, with its carriage return. Empty if it has passed.
+  std::string held_;
+  std::string state_;  // The current state. Empty if its beginning has passed.
   std::string out_;
   int64_t left_out_ = 0;
 };

@@ -9,8 +9,8 @@
 namespace accel::logs {
 namespace {
 
-// Returns the last `size` bytes, or up to three fewer, so that they do not start
-// within a UTF-8 sequence.
+// Returns the last `size` bytes, or up to three fewer, so that the result does not start within
+// a UTF-8 sequence.
 std::string EndOfLine(std::string line, size_t size) {
   if (line.size() <= size) return line;
   size_t begin = line.size() - size;

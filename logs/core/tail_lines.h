@@ -11,11 +11,12 @@ namespace accel::logs {
 
 struct TailLimits {
   size_t lines = 20;
-  size_t bytes = 4096;  // All returned lines together.
+  size_t bytes = 4096;  // All returned lines together have at most this size.
 };
 
 // Returns the last lines of `text`, oldest first, in printable form (common/printable.h). \n and \r
-// both end a line, and empty lines are left out. A line longer than the limit keeps its end.
+// both end a line, and empty lines are left out. If the last line exceeds the limit of bytes, its
+// end is returned.
 std::vector<std::string> LastLinesOf(absl::string_view text, TailLimits limits = {});
 
 }  // namespace accel::logs

@@ -12,7 +12,7 @@ namespace accel::logs {
 namespace {
 
 constexpr absl::string_view kHeader = "boot ";
-// The writer's clock is read a little before its bytes are in the file.
+// Maximum time between the reading of the clock and the arrival of the bytes in the file.
 constexpr int64_t kSlackMs = 1000;
 constexpr int64_t kShareOfAge = 128;
 
@@ -39,7 +39,7 @@ void TimeMarks::Thin(int64_t now_ms) {
     const int64_t spacing = (now_ms - marks_[i].made_ms) / kShareOfAge;
     if (marks_[i].made_ms >= marks_[kept - 1].made_ms + spacing) marks_[kept++] = marks_[i];
   }
-  // Bounded even if the clock misbehaves. A missing mark costs only precision.
+  // The bound holds even if the clock jumps. A missing mark only makes a reader start earlier.
   marks_.resize(std::min(kept, kMaxMarks - 1));
 }
 
@@ -51,7 +51,7 @@ std::string TimesLine(const TimeMark& mark) {
 
 Times ParseTimes(absl::string_view text) {
   Times times;
-  // The last line may be incomplete, and a number may lack digits.
+  // The last line may be incomplete, and its last number may lack digits.
   text = text.substr(0, text.rfind('\n') + 1);
   for (absl::string_view line : absl::StrSplit(text, '\n', absl::SkipEmpty())) {
     if (absl::ConsumePrefix(&line, kHeader)) {
@@ -73,7 +73,8 @@ Times ParseTimes(absl::string_view text) {
 
 int64_t OffsetSince(const std::vector<TimeMark>& marks, int64_t since_ms, int64_t end) {
   if (marks.empty()) return 0;
-  // What follows the last mark was written within the spacing of marks.
+  // All bytes after the last mark were written within kSpacingMs of it, because later bytes would
+  // have a mark.
   if (marks.back().made_ms + TimeMarks::kSpacingMs + kSlackMs < since_ms) return end;
   int64_t offset = 0;
   for (const TimeMark& mark : marks) {
