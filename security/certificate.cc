@@ -92,11 +92,12 @@ absl::StatusOr<std::vector<Certificate>> ReadCertificates(absl::string_view pem)
   while (found.size() <= kMaxCertificates) {
     X509Handle x509(PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr));
     if (x509 == nullptr) break;
-    // A key that OpenSSL cannot read would be null everywhere below.
+    // A certificate with a key that OpenSSL cannot read is damaged, because later calls would
+    // return a null key.
     if (X509_get0_pubkey(x509.get()) == nullptr) break;
     found.emplace_back(std::shared_ptr<X509>(std::move(x509)));
   }
-  // The end of the text is an error to OpenSSL too.
+  // OpenSSL also reports the end of the text as an error, with this reason.
   const bool at_end = ERR_GET_REASON(ERR_peek_last_error()) == PEM_R_NO_START_LINE;
   ERR_clear_error();
   if (found.empty() || found.size() > kMaxCertificates || !at_end) {

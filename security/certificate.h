@@ -1,4 +1,4 @@
-// One certificate: read, written, and asked for what it says. issue.h makes them.
+// One certificate, which can be read from text, written, and verified. issue.h makes certificates.
 #pragma once
 
 #include <memory>
@@ -16,15 +16,15 @@ struct x509_st;  // OpenSSL's X509.
 
 namespace accel::security {
 
-// Maximum size of a file with certificates, in bytes: two of a cluster's, during a rotation.
+// Maximum size in bytes of a text with certificates. During a rotation a text has two authorities.
 inline constexpr size_t kMaxCertificatesBytes = 16 << 10;
 
 // Immutable, and so thread-safe. Copies share the certificate.
 class Certificate {
  public:
-  // Takes over a certificate.
+  // Takes over an OpenSSL certificate.
   explicit Certificate(std::shared_ptr<x509_st> x509) : x509_(std::move(x509)) {}
-  // Reads the first certificate of a text. INVALID_ARGUMENT: it has none.
+  // Returns the first certificate of a text in PEM. Errors are those of ReadCertificates().
   static absl::StatusOr<Certificate> FromPem(absl::string_view pem);
 
   std::string ToPem() const;
@@ -32,12 +32,12 @@ class Certificate {
   absl::Time not_before() const;
   absl::Time not_after() const;
   PublicKey public_key() const;
-  // Returns the principal in the URI of the certificate. INVALID_ARGUMENT: it has no such URI, or
-  // more than one name.
+  // Returns the principal in the URI of the certificate. INVALID_ARGUMENT: the certificate has no
+  // such URI, or more than one name.
   absl::StatusOr<Principal> principal() const;
-  // Returns the name under which a node has joined. The coordinator's table decides; the name is
-  // here so that the node knows it. Empty if it has none, as those of earlier versions.
-  // INVALID_ARGUMENT: it is one that no node may have.
+  // Returns the name under which a node has joined. It is in the certificate only so that the node
+  // knows its name. The coordinator uses the name in its own table. Empty if the certificate has no
+  // name, as in earlier versions. INVALID_ARGUMENT: no node may have this name.
   absl::StatusOr<std::string> node_name() const;
   x509_st* get() const { return x509_.get(); }
 
@@ -45,8 +45,8 @@ class Certificate {
   std::shared_ptr<x509_st> x509_;
 };
 
-// Reads all certificates of a text, at most 8. INVALID_ARGUMENT: there are none, or too many, or
-// one is damaged.
+// Reads all certificates of a text in PEM, at most 8. INVALID_ARGUMENT: there are no certificates
+// or too many, or one is damaged.
 absl::StatusOr<std::vector<Certificate>> ReadCertificates(absl::string_view pem);
 
 // Returns the pin of a certificate: sha256 of its SubjectPublicKeyInfo, 32 bytes.
@@ -54,8 +54,8 @@ std::string PinOf(const Certificate& certificate);
 
 enum class Purpose { kServer, kClient };
 
-// Verifies that one of `authorities` has signed `leaf` for this purpose, at this time. Fails with
-// FAILED_PRECONDITION and OpenSSL's reason.
+// Verifies that one of `authorities` has signed `leaf`, and that `leaf` is valid for `purpose` at
+// `now`. FAILED_PRECONDITION: it is not; the message has OpenSSL's reason.
 absl::Status Verify(const Certificate& leaf, const std::vector<Certificate>& authorities,
                     Purpose purpose, absl::Time now);
 

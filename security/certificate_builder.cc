@@ -17,7 +17,7 @@ bool SetSerial(const std::string& digits, X509* x509) {
   return BN_to_ASN1_INTEGER(number, X509_get_serialNumber(x509)) != nullptr;
 }
 
-// Writes UTCTime before 2050 and GeneralizedTime from then on, as RFC 5280 asks.
+// Writes UTCTime before 2050 and GeneralizedTime from then on, as RFC 5280 requires.
 bool SetTime(absl::Time time, ASN1_TIME* to) {
   return ASN1_TIME_set(to, absl::ToTimeT(time)) != nullptr;
 }
@@ -66,7 +66,7 @@ absl::StatusOr<Certificate> BuildCertificate(const CertificateFields& fields, co
   if (x509 == nullptr || !Fill(fields, key, issuer ? issuer->get() : x509.get(), x509.get())) {
     return OpenSslError("cannot make a certificate");
   }
-  // Ed25519 has its own hash.
+  // Ed25519 takes no separate hash function.
   const EVP_MD* const digest = EVP_PKEY_is_a(signer.get(), "ED25519") ? nullptr : EVP_sha256();
   if (X509_sign(x509.get(), signer.get(), digest) <= 0) {
     return OpenSslError("cannot sign a certificate");

@@ -1,4 +1,5 @@
-// Builds and signs one certificate from its fields. issue.h and derived_ca.h say which fields.
+// Builds and signs one certificate from its fields. For issue.h and derived_ca.h, which
+// choose the fields.
 #pragma once
 
 #include <openssl/obj_mac.h>

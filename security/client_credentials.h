@@ -10,11 +10,12 @@
 
 namespace accel::security {
 
-// Returns credentials that show the identity, and accept only a server that one of its authorities
-// has signed. Call CheckIdentity() first: with damaged files, every call fails without a reason.
+// Returns credentials that present the identity. They accept only a server whose certificate one of
+// the identity's authorities has signed. Call CheckIdentity() first, because with a damaged
+// identity every call fails without a reason.
 std::shared_ptr<grpc::ChannelCredentials> MakeClientCredentials(const ClientIdentity& identity);
 
-// Lets the client verify the server by kServerName (issue.h) instead of the address that it dials.
+// Makes the client verify the server by kServerName (issue.h) instead of the server's address.
 void ExpectServerName(grpc::ChannelArguments* arguments);
 
 }  // namespace accel::security

@@ -1,4 +1,5 @@
-// What a client shows a coordinator: its key and certificate, and whom it trusts.
+// The identity of a client: the key and certificate that it presents to a coordinator, and the
+// authorities that it trusts.
 #pragma once
 
 #include <string>
@@ -13,14 +14,15 @@ namespace accel::security {
 struct ClientIdentity {
   std::string key;
   std::string certificate;
-  std::string authorities;  // Those that may have signed the coordinator's certificate.
+  // The authorities that may have signed the coordinator's certificate.
+  std::string authorities;
 };
 
-// Checks that the identity can be used now. A server that refuses a client in TLS 1.3 gives no
-// reason that gRPC would pass on, so each client calls this before it connects.
-// FAILED_PRECONDITION: the certificate has expired, or this machine's clock is before its start, or
-// the files do not belong together. INVALID_ARGUMENT: a file is damaged. The message says what to
-// do; `remedy` completes the sentence after "; ", for example "run: accel login".
+// Checks that the identity can be used now. Each client calls this before it connects. If a server
+// refuses a client in TLS 1.3, gRPC does not pass on the reason. FAILED_PRECONDITION: the
+// certificate has expired, or this machine's clock is before its start, or the files do not belong
+// together. INVALID_ARGUMENT: a file is damaged. The message ends with "; " and `remedy`, which
+// says what to do, for example "run: accel login".
 absl::Status CheckIdentity(const ClientIdentity& identity, absl::string_view remedy,
                            absl::Time now);
 

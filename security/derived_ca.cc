@@ -17,7 +17,8 @@ namespace {
 
 constexpr absl::string_view kSalt = "accel launch v1";
 constexpr size_t kSeedBytes = 32;  // An Ed25519 seed.
-// Constant, because the clocks of the machines differ. The secret limits the authority, not time.
+// Constant, because the clocks of the machines differ. The life of the authority is limited by that
+// of the secret, and not by time.
 constexpr absl::CivilSecond kNotBefore = absl::CivilSecond(2020, 1, 1);
 constexpr absl::CivilSecond kNotAfter = absl::CivilSecond(2049, 12, 31);
 

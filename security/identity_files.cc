@@ -13,9 +13,9 @@
 namespace accel::security {
 namespace {
 
-constexpr char kKeyBegin[] = "-----BEGIN PRIVATE KEY-----";  // As PrivateKey::ToPem() writes it.
+constexpr char kKeyBegin[] = "-----BEGIN PRIVATE KEY-----";  // As in PrivateKey::ToPem().
 
-constexpr int kReadAttempts = 10;  // An identity changes every few weeks.
+constexpr int kReadAttempts = 10;  // Many, because an identity changes only every few weeks.
 
 absl::StatusOr<PrivateKey> MakeKey(const std::string& path) {
   ACCEL_ASSIGN_OR_RETURN(PrivateKey made, PrivateKey::Make());
@@ -47,7 +47,8 @@ absl::StatusOr<PrivateKey> IdentityFiles::ReadOrMakeNextKey(const ClientIdentity
   if (absl::IsNotFound(pem.status())) return MakeKey(next_key_);
   ACCEL_RETURN_IF_ERROR(pem.status());
   absl::StatusOr<PrivateKey> key = PrivateKey::FromPem(*pem);
-  // A crash at the end of Replace() leaves the key that is in use now. It cannot be a new one.
+  // A crash at the end of Replace() leaves the key that is in use now, and a renewal
+  // needs another key.
   if (!key.ok() || key->ToPem() == current.key) return MakeKey(next_key_);
   return key;
 }
@@ -56,16 +57,18 @@ void IdentityFiles::DropNextKey() const { unlink(next_key_.c_str()); }
 
 absl::Status IdentityFiles::Replace(const ClientIdentity& old,
                                     const ClientIdentity& renewed) const {
-  // Written first, because during a rotation they contain those that have signed the old one.
+  // The authorities are written first. During a rotation they also contain the authority of the old
+  // certificate, so the old identity remains usable.
   ACCEL_RETURN_IF_ERROR(WriteSecretFile(authorities_, renewed.authorities));
   ACCEL_ASSIGN_OR_RETURN(const ClientIdentity present, Read());
   if (present.certificate != old.certificate) {
     return absl::AbortedError(absl::StrCat(certificate_, " was replaced meanwhile"));
   }
-  // This write is the change. What follows only tidies up.
+  // From this write on, the identity is the new one. The step after it only tidies up.
   ACCEL_RETURN_IF_ERROR(
       WriteSecretFile(certificate_, absl::StrCat(renewed.certificate, renewed.key)));
-  // Best effort: until the next renewal, a reader without this rule finds another key in the file.
+  // Best effort, for programs that read the key only from its own file. They would otherwise find
+  // the old key there.
   std::rename(next_key_.c_str(), key_.c_str());
   return absl::OkStatus();
 }
@@ -80,7 +83,8 @@ absl::StatusOr<ClientIdentity> IdentityFiles::Read() const {
       identity.key = content.substr(key);
     } else {
       ACCEL_ASSIGN_OR_RETURN(identity.key, ReadSecretFile(key_));
-      // The first renewal changes the certificate, and then this key.
+      // The certificate is read again, because a first renewal may have changed both files between
+      // the two reads.
       ACCEL_ASSIGN_OR_RETURN(const std::string again, ReadSecretFile(certificate_));
       if (again != content) continue;
     }

@@ -6,9 +6,9 @@
 //   FOLDER/ca.crt            whom the client trusts
 //   FOLDER/coordinator       HOST:PORT of the coordinator
 //
-// A renewal changes the key too, and two files cannot be replaced at the same moment. A renewed
+// A renewal changes the key too, but two files cannot be replaced in one step. A renewed
 // certificate is therefore written together with its key, in one file (docs/decisions/0076).
-// Readers take the key from there, so they get the old pair or the new one.
+// Readers take the key from that file, so they always get a matching pair.
 #pragma once
 
 #include <string>
@@ -30,29 +30,33 @@ class IdentityFiles {
         authorities_(folder + "/ca.crt"),
         coordinator_(folder + "/coordinator") {}
 
-  // Returns the key in the folder, and makes one if there is none. A request that is repeated after
-  // a lost answer must have the same key. Errors are those of secret_file.h, and
-  // FAILED_PRECONDITION if the key is damaged.
+  // Returns the key in the folder, and makes one if there is none. The key is kept, because a
+  // request that is repeated after a lost answer must have the same key. FAILED_PRECONDITION: the
+  // key is damaged. Other errors are those of secret_file.h.
   absl::StatusOr<PrivateKey> ReadOrMakeKey() const;
 
-  // Stores what an enrolment or a renewal has given for that key. The certificate is written last,
+  // Stores the answer to an enrolment with the key of ReadOrMakeKey(). Writes the certificate last,
   // so that an identity with a certificate is complete.
   absl::Status Write(const std::string& certificate, const std::string& authorities,
                      const std::string& coordinator) const;
 
-  // Returns the key for a renewal of `current`. An attempt whose answer was lost left its key,
-  // which is used again, because the coordinator then repeats its answer. Errors as above.
+  // Returns the key for a renewal of `current`. If an earlier attempt has left a key, it is
+  // used again, because the coordinator repeats its answer for the same key. Errors are
+  // those of secret_file.h.
   absl::StatusOr<PrivateKey> ReadOrMakeNextKey(const ClientIdentity& current) const;
-  // Lets the next renewal begin with another key.
+  // Deletes the key of the renewal, so that the next attempt makes another one.
   void DropNextKey() const;
-  // Replaces the identity by one with the key of ReadOrMakeNextKey(). A crash leaves the old one or
-  // the new one. ABORTED: the files have another identity than `old`, because a login or another
-  // renewal was faster. Others: the disk's.
+  // Replaces the identity by `renewed`, which has the key of ReadOrMakeNextKey(). A crash
+  // leaves either the old or the new identity. ABORTED: the files no longer have the identity
+  // `old`, because a login or another renewal has replaced it. Other errors are those of Read()
+  // and of the disk.
   absl::Status Replace(const ClientIdentity& old, const ClientIdentity& renewed) const;
 
-  // NOT_FOUND: there is no identity here. ABORTED: it changes all the time. Others as above.
+  // Returns the identity. NOT_FOUND: there is none in the folder. ABORTED: the files changed during
+  // each of several attempts. Other errors are those of secret_file.h.
   absl::StatusOr<ClientIdentity> Read() const;
-  // Returns HOST:PORT.
+  // Returns HOST:PORT of the coordinator. NOT_FOUND: the folder has none. Other errors are
+  // those of secret_file.h.
   absl::StatusOr<std::string> ReadCoordinator() const;
 
  private:

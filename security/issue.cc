@@ -32,7 +32,8 @@ absl::StatusOr<Authority> MakeAuthority(absl::string_view cluster, absl::Time no
       Certificate certificate,
       BuildCertificate({.subject = absl::StrCat("accel cluster ", cluster),
                         .serial = serial,
-                        // A clock that is set back must not invalidate what everything rests on.
+                        // A clock that is set back must not invalidate the authority, because it
+                        // would invalidate all leaves.
                         .not_before = absl::UnixEpoch(),
                         .not_after = now + kAuthorityLife,
                         .extensions = {{NID_basic_constraints, "critical,CA:TRUE,pathlen:0"},

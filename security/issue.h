@@ -8,8 +8,9 @@
 //   user       90 days   not a CA (critical)    digitalSignature (crit.)  clientAuth     URI of the principal
 // clang-format on
 //
-// A server's certificate is no client's and the other way round, because a peer with one of them
-// must not pass for the other. All begin an hour before they are made, because clocks differ.
+// A server cannot use a client's certificate and vice versa, because a client must not pass for the
+// coordinator. Leaves begin an hour before they are issued, because clocks differ. Authorities
+// begin in 1970, because a clock that is set back must not invalidate all leaves.
 #pragma once
 
 #include <string>
@@ -22,8 +23,8 @@
 
 namespace accel::security {
 
-// The name in every server's certificate, by which clients verify it. It is independent of the
-// address, so a coordinator may move, be renamed, or stand behind a NAT.
+// The name in every server's certificate, by which clients verify the server. It is independent of
+// the address, because a coordinator may move, be renamed, or be behind a NAT.
 inline constexpr char kServerName[] = "coordinator.accel.internal";
 
 inline constexpr absl::Duration kAuthorityLife = absl::Hours(24 * 365 * 20);
@@ -38,8 +39,8 @@ struct Authority {
   Certificate certificate;
 };
 
-// Returns a random serial number of 128 bits, as in Principal::serial. INTERNAL: the kernel gave no
-// random bytes.
+// Returns a random serial number of 128 bits, as text for Principal::serial. INTERNAL: the kernel
+// gave no random bytes.
 absl::StatusOr<std::string> MakeSerial();
 
 // Makes the authority of a cluster: a new P-256 key and its certificate. INTERNAL: OpenSSL failed.
@@ -49,8 +50,8 @@ absl::StatusOr<Authority> MakeAuthority(absl::string_view cluster, absl::Time no
 absl::StatusOr<Certificate> IssueServer(const Authority& authority, const PublicKey& key,
                                         absl::Time now);
 
-// Issues the certificate of a node or a user, with principal.serial as its serial number, and with
-// the name of a node. Errors are those of MakeAuthority().
+// Issues the certificate of a node or a user. principal.serial becomes its serial number.
+// `node_name`, if not empty, becomes Certificate::node_name(). Errors are those of MakeAuthority().
 absl::StatusOr<Certificate> IssueClient(const Authority& authority, const PublicKey& key,
                                         const Principal& principal, absl::Time now,
                                         const std::string& node_name = "");

@@ -14,7 +14,8 @@ namespace {
 
 constexpr size_t kMaxKeyPemBytes = 4096;
 
-// OpenSSL would ask the terminal for the password of an encrypted key.
+// Gives no password. Without this function, OpenSSL would ask for the password of an encrypted key
+// on the terminal.
 int NoPassword(char*, int, int, void*) { return 0; }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// Key pairs: made, read and written. A key is P-256, or Ed25519 where it was derived.
+// Key pairs, which can be made, read and written. A made key is P-256, and a derived
+// one is Ed25519.
 #pragma once
 
 #include <memory>
@@ -19,7 +20,7 @@ class PublicKey {
 
   // Returns the SubjectPublicKeyInfo in DER.
   std::string ToDer() const;
-  // Returns true if accel issues certificates for such keys: P-256 and Ed25519.
+  // Returns true if the key is P-256 or Ed25519, for which accel issues certificates.
   bool IsAccepted() const;
   evp_pkey_st* get() const { return key_.get(); }
 
@@ -30,11 +31,11 @@ class PublicKey {
 // Immutable, and so thread-safe. Copies share the key.
 class PrivateKey {
  public:
-  // Makes a new P-256 key. INTERNAL: OpenSSL gave none.
+  // Makes a new P-256 key. INTERNAL: OpenSSL failed.
   static absl::StatusOr<PrivateKey> Make();
   // Returns the Ed25519 key with this seed of 32 bytes.
   static absl::StatusOr<PrivateKey> FromSeed(absl::string_view seed);
-  // Reads PKCS#8 in PEM. INVALID_ARGUMENT: it is not an accepted key in that form.
+  // Reads PKCS#8 in PEM. INVALID_ARGUMENT: the text is not an accepted key in this form.
   static absl::StatusOr<PrivateKey> FromPem(absl::string_view pem);
 
   // Returns PKCS#8 in PEM, unencrypted.

@@ -1,4 +1,5 @@
-// Reads which authorities a coordinator has named at the end of a call (security/rotation.h).
+// Reads the name of its authorities that a coordinator sends at the end of
+// a call (security/rotation.h).
 #pragma once
 
 #include <grpcpp/support/string_ref.h>
@@ -10,7 +11,7 @@
 
 namespace accel::security {
 
-// Returns the name in the metadata at the end of a call that has ended. Empty if there is none.
+// Returns the name in the trailing metadata of a call. Empty if there is none.
 inline std::string AuthoritiesNamedBy(
     const std::multimap<grpc::string_ref, grpc::string_ref>& metadata) {
   const auto found = metadata.find(kAuthoritiesKey);

@@ -1,4 +1,5 @@
-// Owners of OpenSSL's objects, and its errors as a Status. Only files of this folder include it.
+// Owners of OpenSSL's objects, and OpenSSL's errors as a Status. Only files below security/
+// include this file.
 #pragma once
 
 #include <openssl/bio.h>
@@ -39,10 +40,11 @@ using SslHandle = std::unique_ptr<SSL, OpenSslDeleter<SSL_free>>;
 // Returns INTERNAL with `what` and OpenSSL's reason, and empties the thread's queue of errors.
 absl::Status OpenSslError(absl::string_view what);
 
-// Empties the thread's queue of errors, after an error that is described in other words.
+// Empties the thread's queue of errors. Called after an error that is reported
+// without OpenSSL's reason.
 void DropOpenSslErrors();
 
-// Returns a BIO that reads `text`, which must outlive it.
+// Returns a BIO that reads `text`, which must outlive the BIO.
 BioHandle ReadFrom(absl::string_view text);
 
 // Returns all that was written to a memory BIO.

@@ -7,8 +7,8 @@
 namespace accel::security {
 
 void InitOpenSsl() {
-  // Once initialized without a configuration, OpenSSL does not load one later, because gRPC's own
-  // call finds the step done.
+  // gRPC's own call does not load a configuration later, because OpenSSL performs this
+  // step only once.
   ACCEL_CHECK(OPENSSL_init_ssl(OPENSSL_INIT_NO_LOAD_CONFIG | OPENSSL_INIT_NO_ATEXIT, nullptr) == 1,
               "OpenSSL starts without a configuration file");
 }

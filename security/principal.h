@@ -1,5 +1,5 @@
-// Who a certificate speaks for: a node or a user of one cluster. A certificate carries this as a
-// URI; the coordinator's table decides what it may do.
+// The node or user of a cluster that a certificate identifies. The certificate has it as a URI. The
+// coordinator's table decides what the node or user may do.
 //
 //   spiffe://CLUSTER/node/NODE_ID/SERIAL
 //   spiffe://CLUSTER/user/NAME/SERIAL
@@ -32,14 +32,15 @@ struct Principal {
 // Returns "node" or "user".
 absl::string_view KindText(PrincipalKind kind);
 
-// INVALID_ARGUMENT: not 1 to 128 of a-z, A-Z, 0-9, '-', '_', '.', or it starts with '-' or '.'. The
-// message begins with `what`.
+// Checks a name. INVALID_ARGUMENT: the name is not 1 to 128 of a-z, A-Z, 0-9, '-', '_', '.', or it
+// starts with '-' or '.'. The message begins with `what`.
 absl::Status CheckPrincipalName(absl::string_view what, absl::string_view name);
 
 // Returns the URI of a valid principal.
 std::string PrincipalUri(const Principal& principal);
 
-// INVALID_ARGUMENT: no certificate of accel has such a URI; the message names the wrong part.
+// Parses a URI. INVALID_ARGUMENT: no certificate of accel has such a URI; the message names
+// the wrong part.
 absl::StatusOr<Principal> ParsePrincipal(absl::string_view uri);
 
 }  // namespace accel::security

@@ -24,7 +24,8 @@ std::string Minute(absl::Time time) {
   return absl::FormatTime("%Y-%m-%d %H:%M UTC", time, absl::UTCTimeZone());
 }
 
-// Returns the certificate of the answer if it continues `old`.
+// Returns the certificate of the answer if it may replace that of `old`. FAILED_PRECONDITION:
+// it may not.
 absl::StatusOr<Certificate> CheckAnswer(const ClientIdentity& old, const PrivateKey& key,
                                         const RenewedCertificate& answer) {
   ACCEL_ASSIGN_OR_RETURN(const Certificate renewed, Certificate::FromPem(answer.certificate));
@@ -34,7 +35,8 @@ absl::StatusOr<Certificate> CheckAnswer(const ClientIdentity& old, const Private
   if (!Continues({"", answer.certificate, answer.authorities}, old)) {
     return absl::FailedPreconditionError("it does not live longer than the present one");
   }
-  // Checked at a time within its life, because an answer that is only early is not unusable.
+  // Checked at a time within the certificate's life, because an answer that is only not valid yet
+  // is usable later.
   ACCEL_RETURN_IF_ERROR(CheckIdentity({key.ToPem(), answer.certificate, answer.authorities},
                                       "nothing has changed",
                                       renewed.not_after() - absl::Seconds(1)));
@@ -71,11 +73,12 @@ absl::StatusOr<ClientIdentity> RenewIdentity(const IdentityFiles& files, const C
   ACCEL_ASSIGN_OR_RETURN(const RenewedCertificate answer, ask(csr));
   const absl::StatusOr<Certificate> certificate = CheckAnswer(old, key, answer);
   if (!certificate.ok()) {
-    // The coordinator repeats its answer for the same key, so the next attempt needs another one.
+    // The coordinator repeats its answer for the same key, so the next attempt needs another key.
     files.DropNextKey();
     return Unusable(certificate.status().message());
   }
-  // One of the two clocks is wrong. The present certificate works, and this one would not yet.
+  // The clock of this machine or of the coordinator is wrong. The present certificate still works,
+  // but the renewed one would not work yet.
   if (certificate->not_before() > now) {
     return absl::FailedPreconditionError(absl::StrCat(
         "the renewed certificate starts at ", Minute(certificate->not_before()),

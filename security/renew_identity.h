@@ -1,5 +1,5 @@
-// Renews the identity of a client: a new key, a request, the answer checked and stored. The caller
-// brings the request to the coordinator. renewal_time.h says when.
+// Renews the identity of a client: makes a key and a request, checks the answer and stores it. The
+// caller sends the request to the coordinator. renewal_time.h decides when.
 #pragma once
 
 #include <string>
@@ -12,31 +12,33 @@
 
 namespace accel::security {
 
-// The coordinator's answer. Each is PEM.
+// The coordinator's answer. Both texts are PEM.
 struct RenewedCertificate {
   std::string certificate;
   std::string authorities;
 };
 
-// Sends a request (signing_request.h) to the coordinator, as the holder of the old certificate.
+// Sends a request (signing_request.h) to the coordinator, over a connection with
+// the old certificate.
 using AskForCertificate =
     absl::FunctionRef<absl::StatusOr<RenewedCertificate>(const std::string& csr)>;
 
-// Returns the new identity, which is in the files then. `now` is this machine's time. After an
-// error of the answer, the files have the old one. An attempt that is repeated after a lost answer
-// gets the same answer. FAILED_PRECONDITION: the answer is unusable, and the next attempt begins
-// with another key. Or it is not valid yet, and the next attempt gets it again. Others: those of
-// `ask` and of IdentityFiles::Replace().
+// Returns the new identity after storing it in the files. `now` is this machine's time. If the
+// answer is lost, the next attempt gets the same answer. After an error of `ask` or
+// FAILED_PRECONDITION, the files still have the old identity. FAILED_PRECONDITION has two causes.
+// If the answer is unusable, the next attempt uses another key. If its certificate is not valid
+// yet, the next attempt gets the same one. Other errors are those of `ask`, and of
+// IdentityFiles::ReadOrMakeNextKey() and Replace().
 absl::StatusOr<ClientIdentity> RenewIdentity(const IdentityFiles& files, const ClientIdentity& old,
                                              absl::Time now, AskForCertificate ask);
 
-// Returns true if both certificates, in PEM, are of the same member of the same cluster.
+// Returns true if both certificates, in PEM, belong to the same member of the same cluster.
 bool AreOfSameMember(const std::string& one, const std::string& other);
 
-// Returns true if `newer` may replace `old`: it is of the same member, and lives longer or is of
-// the authority that replaces that of `old`. In a rotation the end does not count, because the
-// coordinator's clock may have been ahead when it issued `old`. Certificates that cannot be read
-// are of no member.
+// Returns true if `newer` may replace `old`. Both must belong to the same member, and `newer` must
+// expire later or come from the authority that replaces that of `old`. In a rotation the times of
+// expiry do not count, because the coordinator's clock may have been ahead when it issued `old`.
+// Returns false if a certificate cannot be read.
 bool Continues(const ClientIdentity& newer, const ClientIdentity& old);
 
 }  // namespace accel::security

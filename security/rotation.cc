@@ -15,7 +15,8 @@ std::string NameOfAuthorities(absl::string_view authorities) {
 }
 
 bool IsIssuedBy(const Certificate& certificate, const Certificate& authority) {
-  // Checked at a time within its life, because an expired one was issued too.
+  // Checked at a time within the certificate's life, because the result must not depend on whether
+  // it has expired.
   return Verify(certificate, {authority}, Purpose::kClient,
                 certificate.not_after() - absl::Seconds(1))
       .ok();

@@ -21,7 +21,7 @@ absl::Status Failed(absl::string_view what, const std::string& path) {
 }
 
 absl::Status WriteDraft(const std::string& path, absl::string_view content) {
-  // O_EXCL never follows a link that another user has put there.
+  // O_EXCL never follows a link that another user has put at this path.
   const common::UniqueFd fd(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (!fd.valid()) return Failed("create", path);
   if (write(fd.get(), content.data(), content.size()) != static_cast<ssize_t>(content.size()) ||

@@ -1,5 +1,6 @@
-// gRPC's file watcher drops a good certificate when the next one is bad. The config fetcher of its
-// C API does not, needs no thread and no files, and is what this file wraps (docs/decisions/0054).
+// This file wraps the certificate config fetcher of gRPC's C API, which needs no thread and no
+// files (docs/decisions/0054). gRPC's file watcher is not used, because it drops a good certificate
+// when the next one is bad.
 #include "security/server_credentials.h"
 
 #include <grpc/grpc.h>
@@ -31,7 +32,7 @@ absl::Status Check(const ServerTls& tls, absl::Time now) {
   return Verify(chain.front(), authorities, Purpose::kServer, now);
 }
 
-// The newest certificate, and how often it has changed.
+// The newest certificate, with a version that counts its changes.
 class Current {
  public:
   void Set(ServerTls tls) {
@@ -55,7 +56,8 @@ class Current {
   uint64_t version_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
-// What one port has been given. gRPC calls Fetch() on several threads, but never concurrently.
+// The version of the certificate that one port has. gRPC calls Fetch() on several threads,
+// but never concurrently.
 struct Fetcher {
   Current* current = nullptr;
   uint64_t version = 0;
@@ -81,8 +83,8 @@ class FetchingCredentials final : public grpc::ServerCredentials {
                 GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY, Fetch, fetcher))) {}
   ~FetchingCredentials() override { grpc_server_credentials_release(credentials_); }
 
-  // A processor of metadata would let any client end the server with one header of gRPC's load
-  // balancing, which gRPC 1.51 cannot encode. Handlers authenticate.
+  // A processor of metadata is not used. With one, any client could crash the server by one header
+  // of gRPC's load balancing, which gRPC 1.51 cannot encode. Handlers authenticate clients instead.
   void SetAuthMetadataProcessor(
       const std::shared_ptr<grpc::AuthMetadataProcessor>& /*processor*/) override {
     ACCEL_CHECK(false, "no processor of metadata is set");

@@ -1,5 +1,5 @@
-// The TLS of a gRPC server that admits only clients with a certificate of its authority. Its own
-// certificate can be replaced while it serves; streams that are open continue.
+// The TLS of a gRPC server that admits only clients with a certificate of its authorities. The
+// server's own certificate can be replaced while it serves. Open streams then continue.
 #pragma once
 
 #include <grpcpp/security/server_credentials.h>
@@ -13,8 +13,8 @@
 
 namespace accel::security {
 
-// Thread-safe. Must outlive every gRPC server that uses its credentials, because gRPC asks it for
-// the certificate at each handshake.
+// Thread-safe. Must outlive every gRPC server that uses its credentials, because gRPC gets the
+// certificate from it at each handshake.
 class ServerCertificateSource {
  public:
   // Errors are those of Replace().
@@ -22,13 +22,14 @@ class ServerCertificateSource {
                                                                        absl::Time now);
   virtual ~ServerCertificateSource() = default;
 
-  // Uses another certificate or other authorities from the next handshake on. After an error the
-  // server keeps what it had. INVALID_ARGUMENT: something is damaged, or the key is another
-  // certificate's. FAILED_PRECONDITION: the certificate is not valid now, or not a server's.
+  // Uses another certificate or other authorities from the next handshake on. After an error
+  // the server keeps the former ones. INVALID_ARGUMENT: a text is damaged, or the key does not
+  // belong to the certificate. FAILED_PRECONDITION: the certificate is not valid now, or is
+  // not a server's.
   virtual absl::Status Replace(ServerTls tls, absl::Time now) = 0;
 
-  // Returns new credentials, for one listening port or acceptor. The handshake fails unless the
-  // client shows a certificate that one of the authorities has signed for clients.
+  // Returns new credentials, for one listening port or acceptor. A handshake fails unless the
+  // client presents a client's certificate that one of the authorities has signed.
   virtual std::shared_ptr<grpc::ServerCredentials> MakeCredentials() = 0;
 };
 

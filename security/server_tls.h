@@ -1,4 +1,5 @@
-// What a server shows and whom it trusts. server_credentials.h uses it.
+// The key and certificate that a server presents, and the authorities that it
+// trusts. For server_credentials.h.
 #pragma once
 
 #include <string>
@@ -8,8 +9,9 @@ namespace accel::security {
 // Each is PEM.
 struct ServerTls {
   std::string key;
-  std::string certificate;         // The leaf, followed by its authority.
-  std::string client_authorities;  // Those that may have signed a client's certificate.
+  std::string certificate;  // The leaf, followed by its authority.
+  // The authorities that may have signed a client's certificate.
+  std::string client_authorities;
 };
 
 }  // namespace accel::security

@@ -1,4 +1,4 @@
-// SHA-256, and the comparison of secrets' hashes.
+// SHA-256, and a comparison of secrets.
 #pragma once
 
 #include <memory>
@@ -31,7 +31,8 @@ class Sha256Stream {
   std::unique_ptr<State> state_;
 };
 
-// Returns whether two strings are equal. Takes the same time for all candidates of one length.
+// Returns true if two strings are equal. The time does not depend on the content of strings of one
+// length, so that it does not reveal the secret.
 bool EqualSecrets(absl::string_view secret, absl::string_view candidate);
 
 }  // namespace accel::security

@@ -48,7 +48,7 @@ absl::StatusOr<PublicKey> CheckRequest(absl::string_view der) {
   if (handle == nullptr) return Refuse("has no key that OpenSSL can read");
   EVP_PKEY* const raw = handle.get();
   PublicKey key{std::shared_ptr<EVP_PKEY>(std::move(handle))};
-  // The kind comes first, because checking a signature of a huge RSA key takes long.
+  // The kind of key is checked first, because checking the signature of a huge RSA key takes long.
   if (!key.IsAccepted()) return Refuse("has a key that is neither P-256 nor Ed25519");
   if (X509_REQ_verify(request.get(), raw) != 1) return Refuse("is not signed with its own key");
   return key;

@@ -1,5 +1,5 @@
-// Requests to sign a key (CSR, PKCS#10 in DER). A request proves that its sender has the key, and
-// says nothing else: who the sender is decides the token or the certificate that comes with it.
+// Requests to sign a key (CSR, PKCS#10 in DER). A request proves only that its sender has the key.
+// The token or certificate that is sent with it tells who the sender is.
 #pragma once
 
 #include <string>
@@ -15,9 +15,9 @@ inline constexpr size_t kMaxRequestBytes = 4096;
 // Makes a request for a key. INTERNAL: OpenSSL failed.
 absl::StatusOr<std::string> MakeRequest(const PrivateKey& key);
 
-// Returns the key of a request. Its subject and extensions are ignored. INVALID_ARGUMENT: it is
-// longer than 4 KiB, not a request, followed by other bytes, for another kind of key than P-256 or
-// Ed25519, or not signed with that key.
+// Returns the key of a request. Ignores the request's subject and extensions. INVALID_ARGUMENT:
+// `der` is longer than 4 KiB or is not exactly one request. Or its key is neither P-256 nor
+// Ed25519, or has not signed the request.
 absl::StatusOr<PublicKey> CheckRequest(absl::string_view der);
 
 }  // namespace accel::security

@@ -26,7 +26,7 @@
 namespace accel::security {
 namespace {
 
-// What the verification of the server needs, and its result.
+// The input of the verification of the server, and its result.
 struct Expectation {
   std::string pin;
   absl::Time wall;
@@ -91,7 +91,7 @@ absl::StatusOr<common::UniqueFd> Dial(const addrinfo& address, absl::Time deadli
   return fd;
 }
 
-// Tries each address of the host in turn.
+// Connects to HOST:PORT. Tries each address of the host in turn.
 absl::StatusOr<common::UniqueFd> Dial(const std::string& where, absl::Time deadline) {
   ACCEL_ASSIGN_OR_RETURN(const common::HostPort address, common::ParseHostPort(where));
   addrinfo wish{};
@@ -117,7 +117,7 @@ absl::StatusOr<common::UniqueFd> Dial(const std::string& where, absl::Time deadl
 
 absl::Status SendPreface(int fd, absl::Time deadline) {
   ACCEL_RETURN_IF_ERROR(AwaitSocket(fd, POLLOUT, deadline));
-  // The send buffer of a new connection holds eight bytes.
+  // One send() is enough, because the send buffer of a new connection has room for eight bytes.
   if (send(fd, kEnrolmentPreface, kEnrolmentPrefaceBytes, MSG_NOSIGNAL) !=
       static_cast<ssize_t>(kEnrolmentPrefaceBytes)) {
     return absl::UnavailableError(std::strerror(errno));
@@ -128,7 +128,8 @@ absl::Status SendPreface(int fd, absl::Time deadline) {
 }  // namespace
 
 std::string ServerNameOfPin(absl::string_view pin) {
-  // A label of a name has at most 63 characters, and these are no secret.
+  // Only a half of the pin is used, because a label of a name has at most 63 characters. The pin
+  // is not secret.
   return absl::StrCat(absl::BytesToHexString(pin.substr(0, 16)), ".accel.internal");
 }
 

@@ -20,21 +20,22 @@
 
 namespace accel::security {
 
-// Returns the name of the server that a newcomer sends in its handshake. During a rotation of the
-// authority there are join keys with two pins, and the server shows the certificate that fits.
+// Returns the server name that a newcomer sends in its TLS handshake. During a rotation there
+// are join keys with the pin of either authority. By this name the server chooses the
+// certificate to present.
 std::string ServerNameOfPin(absl::string_view pin);
 
-// The first bytes of a connection, by which a coordinator tells enrolment from gRPC.
+// The first bytes of a connection, by which a coordinator distinguishes enrolment from gRPC.
 inline constexpr char kEnrolmentPreface[] = "ACCELEN1";
 inline constexpr size_t kEnrolmentPrefaceBytes = 8;
 
-// Dials the coordinator of `key` and sends the request with the token of `key`. Sends the token
-// only to a server that has proven the pinned authority's signature. `wall` is the time by which
-// certificates are verified. Blocks for at most `timeout`. Returns an accepted answer. Errors:
-//   UNAVAILABLE, DEADLINE_EXCEEDED: no coordinator answers there, or the answer was lost. Try again
+// Connects to the coordinator of `key`, and sends the request with the token of `key`. Sends the
+// token only to a server whose certificate the pinned authority has signed. Certificates are
+// verified at the time `wall`. Blocks for at most `timeout`. Returns an accepted answer. Errors:
+//   UNAVAILABLE, DEADLINE_EXCEEDED: no coordinator answers, or the answer was lost. Try again
 //     with the same key pair: the coordinator gives the same answer.
 //   FAILED_PRECONDITION: the server has another authority, or its certificate is not valid now.
-//   Others are the coordinator's refusal, with its sentence.
+//   Other codes are refusals of the coordinator, with its message.
 absl::StatusOr<EnrolmentAnswer> Enrol(const JoinString& key, EnrolmentRequest request,
                                       absl::Time wall, absl::Duration timeout);
 

@@ -15,7 +15,7 @@ namespace accel::security {
 namespace {
 
 constexpr size_t kLengthBytes = 2;
-constexpr size_t kMaxTextBytes = 1024;  // A sentence, a name or a version.
+constexpr size_t kMaxTextBytes = 1024;  // Maximum size of a sentence, a name or a version.
 
 std::string Encode(std::initializer_list<absl::string_view> fields) {
   std::string frame;
@@ -82,8 +82,8 @@ absl::StatusOr<EnrolmentRequest> DecodeRequest(absl::string_view frame) {
 }
 
 std::string EncodeAnswer(const EnrolmentAnswer& answer) {
-  // The sentence may quote what the newcomer has sent. It is cut between characters, because the
-  // newcomer refuses an answer that is not UTF-8.
+  // The sentence may quote bytes of the newcomer, so it is made printable. It is cut between
+  // characters, because the newcomer refuses an answer that is not UTF-8.
   const std::string sentence =
       common::Shortened(common::Printable(answer.refusal.message()), kMaxTextBytes);
   return Encode({absl::StrCat(answer.refusal.raw_code()), sentence, answer.certificate,

@@ -28,7 +28,8 @@ namespace {
 
 using SharedContext = std::shared_ptr<SSL_CTX>;
 
-// What newcomers are shown who ask for it by name: see ServerNameOfPin().
+// The certificate of the former authority. Newcomers get it if they send
+// this name (ServerNameOfPin()).
 struct Former {
   SharedContext context;
   std::string name;
@@ -41,7 +42,7 @@ int ChooseCertificate(SSL* ssl, int* /*alert*/, void* data) {
   return SSL_TLSEXT_ERR_OK;
 }
 
-// `former` may be null.
+// Makes the TLS context that presents `chain`. `former` may be null.
 absl::StatusOr<SharedContext> MakeContext(const std::string& key, const std::string& chain,
                                           const std::shared_ptr<Former>& former) {
   InitOpenSsl();
@@ -70,7 +71,7 @@ absl::StatusOr<SharedContext> MakeContext(const std::string& key, const std::str
   return SharedContext(context.release(), [former](SSL_CTX* made) { SSL_CTX_free(made); });
 }
 
-// Returns null if there is none.
+// Returns null if `chain` is empty.
 absl::StatusOr<std::shared_ptr<Former>> MakeFormer(const std::string& key,
                                                    const std::string& chain) {
   if (chain.empty()) return nullptr;
@@ -79,7 +80,8 @@ absl::StatusOr<std::shared_ptr<Former>> MakeFormer(const std::string& key,
   return std::make_shared<Former>(Former{std::move(context), ServerNameOfPin(PinOf(shown.back()))});
 }
 
-// Returns the address of the peer; for IPv6 the first 64 bits, because one host may use them all.
+// Returns the bytes of the peer's address. For IPv6 returns only the first 64 bits, because one
+// host may use all addresses that begin with them.
 std::string SourceOf(int fd) {
   sockaddr_storage peer{};
   socklen_t size = sizeof peer;
@@ -95,7 +97,7 @@ std::string SourceOf(int fd) {
   return is_mapped ? std::string(bytes + 12, 4) : std::string(bytes, 8);
 }
 
-// Returns the peer's address and port as people read them.
+// Returns the peer's address and port as text.
 std::string PeerOf(int fd) {
   sockaddr_storage peer{};
   socklen_t size = sizeof peer;
@@ -116,8 +118,8 @@ EnrolmentAnswer Refusal(absl::Status status) {
   return answer;
 }
 
-// Each connection has a thread, because at most eight are served at a time and each ends within
-// seconds. So the steps stand one after the other.
+// Each connection has its own thread, which performs the steps one after the other. This is cheap
+// enough, because at most eight connections are served at a time, each for seconds.
 class Server final : public EnrolmentServer {
  public:
   explicit Server(EnrolmentServerOptions options) : options_(std::move(options)) {}
@@ -151,8 +153,8 @@ class Server final : public EnrolmentServer {
     open_.push_back(connection.get());
     std::thread([this, context = context_, fd = std::move(connection)]() mutable {
       const int number = fd.get();
-      // The number stays in `open_` for as long as the descriptor is open, so that the destructor
-      // never shuts down another one.
+      // The number remains in `open_` while the descriptor is open, so that Stop() never shuts down
+      // another connection that has got the number.
       Serve(context.get(), common::UniqueFd(dup(number)), SourceOf(number));
       shutdown(number, SHUT_RDWR);
       absl::MutexLock end(&mutex_);

@@ -78,7 +78,7 @@ absl::StatusOr<JoinString> ParseJoinString(absl::string_view text) {
   key.address = std::string(address, static_cast<size_t>(parts[first].data() - 1 - address));
   const auto host_port = common::ParseHostPort(key.address);
   if (!host_port.ok()) return Wrong("has no valid HOST:PORT");
-  // Several texts could stand for the same bytes in Base64. Only one of them is accepted.
+  // Several Base64 texts may decode to the same bytes. Only the one that accel makes is accepted.
   if (FormatJoinString(key) != text) return Wrong("is not one that accel makes");
   return key;
 }

@@ -2,8 +2,9 @@
 //
 //   accel1.HOST:PORT.ID.SECRET.PIN.CHECK
 //
-// ID names the token and SECRET proves it; PIN is the hash of the authority's key, by which the
-// newcomer recognizes the coordinator before it sends anything. CHECK finds slips of the clipboard.
+// ID names the token, and SECRET is its secret part. PIN is the hash of the authority's key. By it
+// the newcomer recognizes the coordinator before it sends the secret. CHECK is a checksum, which
+// finds errors of copying.
 #pragma once
 
 #include <string>
@@ -27,8 +28,8 @@ struct JoinString {
 
 std::string FormatJoinString(const JoinString& key);
 
-// Reads a key; white space around it is ignored. INVALID_ARGUMENT: it is not one; the message says
-// what went wrong when it was copied, and contains nothing of it.
+// Parses a key. Ignores white space around it. INVALID_ARGUMENT: `text` is not a key. The message
+// says what is wrong, but contains no part of the text, because the text may be secret.
 absl::StatusOr<JoinString> ParseJoinString(absl::string_view text);
 
 }  // namespace accel::security

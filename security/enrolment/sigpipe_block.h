@@ -1,5 +1,5 @@
-// Keeps SIGPIPE from ending the program while it lives, because OpenSSL writes to sockets without
-// MSG_NOSIGNAL. It acts on the calling thread only, which must also destroy it.
+// Blocks SIGPIPE in the calling thread while an object lives, because OpenSSL writes to sockets
+// without MSG_NOSIGNAL. The same thread must destroy the object.
 #pragma once
 
 #include <pthread.h>
@@ -18,7 +18,7 @@ class SigpipeBlock {
   }
   ~SigpipeBlock() {
     if (sigismember(&before_, SIGPIPE) == 1) return;
-    // A signal that is pending would arrive once it is no longer blocked.
+    // A pending SIGPIPE is taken, because it would otherwise arrive when the block ends.
     const timespec now = {};
     while (sigtimedwait(&sigpipe_, nullptr, &now) == SIGPIPE) {
     }

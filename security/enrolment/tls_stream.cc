@@ -39,8 +39,8 @@ absl::Status AwaitSocket(int fd, short events, absl::Time deadline) {
 TlsStream::TlsStream(ssl_ctx_st* context, common::UniqueFd socket, absl::Time deadline)
     : socket_(std::move(socket)), deadline_(deadline), ssl_(SSL_new(context), SSL_free) {
   fcntl(socket_.get(), F_SETFL, fcntl(socket_.get(), F_GETFL) | O_NONBLOCK);
-  // Otherwise the kernel would hold back the handshake until the preface is acknowledged, some 40
-  // ms later.
+  // Without TCP_NODELAY the kernel would hold back the handshake until the preface is acknowledged,
+  // for about 40 ms.
   const int on = 1;
   setsockopt(socket_.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   SSL_set_fd(ssl_.get(), socket_.get());
@@ -71,7 +71,7 @@ absl::Status TlsStream::Accept() {
 }
 
 absl::Status TlsStream::Connect(const std::string& server_name) {
-  // What SSL_set_tlsext_host_name() does. It copies the name.
+  // This is the call that the macro SSL_set_tlsext_host_name() makes. OpenSSL copies the name.
   if (SSL_ctrl(ssl_.get(), SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name,
                const_cast<char*>(server_name.c_str())) != 1) {
     return absl::InternalError("OpenSSL refuses the name of the server");

@@ -1,4 +1,5 @@
-// TLS over a socket with one deadline for everything. It is for enrolment; gRPC has its own.
+// A TLS connection over a socket, with one deadline for all calls. For enrolment only, because gRPC
+// has its own TLS.
 #pragma once
 
 #include <memory>
@@ -16,26 +17,29 @@ struct ssl_st;
 
 namespace accel::security {
 
-// Belongs to the thread that makes it. Errors of all functions: DEADLINE_EXCEEDED. UNAVAILABLE: the
-// connection broke, or the peer refused it.
+// One thread makes all calls, because the object blocks SIGPIPE in that thread. Errors of all
+// functions: DEADLINE_EXCEEDED: the deadline has passed. UNAVAILABLE: the connection broke, or the
+// peer refused it.
 class TlsStream {
  public:
   // Takes over a connected socket. `deadline` is a time of common::SteadyClock().
   TlsStream(ssl_ctx_st* context, common::UniqueFd socket, absl::Time deadline);
 
   absl::Status Accept();
-  // Sends `server_name`, by which a server may choose its certificate.
+  // Performs the client's handshake. Sends `server_name`, by which a server may
+  // choose its certificate.
   absl::Status Connect(const std::string& server_name);
-  // Sends a frame of at most kMaxFrameBytes after its length.
+  // Sends the length of a frame and the frame, which must have at most kMaxFrameBytes.
   absl::Status SendFrame(absl::string_view frame);
-  // INVALID_ARGUMENT: the peer announces more than kMaxFrameBytes.
+  // Blocks until a whole frame has arrived, and returns it. INVALID_ARGUMENT: the peer announces
+  // more than kMaxFrameBytes.
   absl::StatusOr<std::string> ReceiveFrame();
-  // Tells the peer that no more follows, and waits for it to close, because closing a socket with
-  // unread bytes could destroy what was sent before.
+  // Tells the peer that no more bytes follow, and waits until it closes. Closing a socket with
+  // unread bytes could discard bytes that were sent before.
   void Finish();
 
  private:
-  // Calls `step`, which is a call of OpenSSL, until it no longer waits for the socket.
+  // Calls `step`, which calls OpenSSL, again until it no longer waits for the socket.
   template <typename Step>
   absl::Status Repeat(absl::string_view what, Step step);
   absl::Status Receive(char* bytes, size_t size);
@@ -46,7 +50,8 @@ class TlsStream {
   const std::unique_ptr<ssl_st, void (*)(ssl_st*)> ssl_;
 };
 
-// Waits until a non-blocking socket is ready for `events` of poll(). DEADLINE_EXCEEDED.
+// Waits until a non-blocking socket is ready for `events` of poll(). DEADLINE_EXCEEDED: the
+// deadline has passed.
 absl::Status AwaitSocket(int fd, short events, absl::Time deadline);
 
 }  // namespace accel::security

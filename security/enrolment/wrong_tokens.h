@@ -1,4 +1,4 @@
-// Counts wrong tokens by source, so that a source which guesses is not served for a while.
+// Counts wrong tokens by source. A source that has sent too many is refused for some time.
 #pragma once
 
 #include <deque>
@@ -14,8 +14,8 @@ class WrongTokens {
  public:
   static constexpr size_t kMaxPerWindow = 5;
   static constexpr absl::Duration kWindow = absl::Minutes(1);
-  // Maximum number of sources that are remembered; the least recent goes first. Guesses from more
-  // sources are bounded by the number of enrolments at a time, and a secret has 128 bits.
+  // Maximum number of remembered sources; the oldest is forgotten first. An attacker with more
+  // sources does not gain much, because enrolments at a time are bounded and a secret has 128 bits.
   static constexpr size_t kMaxSources = 4096;
 
   // Returns false if the source has sent kMaxPerWindow wrong tokens within the window.
