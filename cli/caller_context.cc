@@ -1,4 +1,4 @@
-// Reads the surroundings of cli/program.h from the operating system.
+// Makes the CallerContext of cli/program.h from the operating system.
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
-// For programs that run `accel launch` as a part of their own: accel::launch() in C++ and in
-// Python.
+// Functions for `accel launch` when another program runs it as a child, as accel::launch() does in
+// C++ and in Python.
 #pragma once
 
 #include <string>
@@ -9,12 +9,13 @@
 
 namespace accel::cli {
 
-// Sends SIGTERM to this process when process `pid`, its parent, ends. More exactly, when the thread
-// ends that has started this process. ABORTED: `pid` is not the parent, or no longer.
+// Arranges that this process gets SIGTERM when its parent, process `pid`, ends. The kernel sends
+// the signal when that thread of the parent ends which has started this process. ABORTED: `pid` is
+// not the parent, or has already ended.
 absl::Status EndWithParent(int pid);
 
-// Writes the finished job into a new file at `path` as JSON (docs/json.md). A file that is there is
-// replaced as a whole. UNAVAILABLE: the file cannot be written.
+// Writes the finished job to `path` as JSON (docs/json.md). An existing file is replaced in one
+// step. UNAVAILABLE: the file cannot be written.
 absl::Status WriteEnd(const v1::Job& job, const std::string& path);
 
 }  // namespace accel::cli

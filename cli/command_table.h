@@ -7,7 +7,7 @@
 
 namespace accel::cli {
 
-// Returns all but `completion`, which needs the table itself.
+// Returns all commands except `completion`, because that command needs the table itself.
 std::vector<Command> CommandTable();
 
 }  // namespace accel::cli

@@ -1,4 +1,4 @@
-// The commands that talk to a coordinator. Each takes the arguments after its name and returns the
+// The commands that call a coordinator. Each takes the arguments after its name and returns the
 // exit code of accel (docs/exit-codes.md).
 #pragma once
 

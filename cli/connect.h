@@ -9,9 +9,9 @@
 
 namespace accel::cli {
 
-// Returns a client for the coordinator; sends nothing yet. FAILED_PRECONDITION: the user has not
-// logged in there, or the socket's folder is not safe; the message says what to do.
-// INVALID_ARGUMENT: the address is neither HOST:PORT nor unix:PATH.
+// Returns a client for the coordinator, without sending anything. FAILED_PRECONDITION: the user has
+// not logged in at this coordinator, or the socket's folder is not safe; the message says what to
+// do. INVALID_ARGUMENT: the address is neither HOST:PORT nor unix:PATH.
 absl::StatusOr<std::unique_ptr<CoordinatorClient>> ConnectToCoordinator(
     const ConnectionFlags& flags);
 

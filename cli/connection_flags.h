@@ -15,8 +15,8 @@ struct ConnectionFlags {
 
 void AddConnectionFlags(FlagSet* flags, ConnectionFlags* to);
 
-// Checks unix:PATH. INVALID_ARGUMENT: it is something else. FAILED_PRECONDITION: other users can
-// make a socket at that path.
+// Checks an address unix:PATH. INVALID_ARGUMENT: the address has another form. FAILED_PRECONDITION:
+// other users can make a socket at that path.
 absl::Status CheckSocketAddress(const std::string& address);
 
 }  // namespace accel::cli

@@ -18,7 +18,7 @@ struct Console {
   std::ostream& out;   // Results, for people or programs.
   std::ostream& err;   // Sentences, each after "accel: ".
   bool color = false;  // Results may have colors.
-  // If set, a command does nothing except calling this with its flags.
+  // If set, a command only calls this with its flags, and does nothing else.
   std::function<void(const FlagSet& flags)> describe;
 };
 
@@ -26,15 +26,15 @@ struct Console {
 // set (no-color.org), and TERM is not "dumb".
 bool OutputHasColors();
 
-// Writes "accel: SENTENCE" to standard error. The sentence may have several lines. All other
-// control characters are escaped, because a terminal would obey them.
+// Writes "accel: SENTENCE" to standard error. The sentence may have several lines. Control
+// characters other than line feeds are escaped, because a terminal would obey them.
 void PrintMessage(const Console& console, absl::string_view sentence);
 
 // Writes the error's message. Returns kExitUsage for INVALID_ARGUMENT, else kExitError.
 int Fail(const Console& console, const absl::Status& error);
 
-// Parses `args`. Returns an exit code if the command is finished, because --help was given, the
-// usage is wrong or only the flags are asked for; nullopt if the command should run.
+// Parses `args`. Returns nullopt if the command should run. Otherwise returns its exit code,
+// because --help was given, the usage is wrong, or Console::describe is set.
 std::optional<int> ParseOrExplain(FlagSet& flags, const std::vector<std::string>& args,
                                   const Console& console);
 

@@ -1,4 +1,4 @@
-// The job of a launch whose coordinator is in this process.
+// The LaunchedJob of a launch whose coordinator is in this process.
 #pragma once
 
 #include <functional>
@@ -38,8 +38,8 @@ class CoordinatedJob final : public LaunchedJob {
   }
 
  private:
-  // The job as the coordinator last reported it. Set by the coordinator's thread, and shared with
-  // it, because a callback may still run for a moment after the watch has ended.
+  // The newest version of the job. The coordinator's thread sets it. It is shared with that thread,
+  // because a callback may still run for a moment after the watch has ended.
   struct Seen {
     common::WakeFd wake;
     absl::Mutex mutex;

@@ -1,9 +1,9 @@
-// The CLI's connection to the coordinator: calls that block, and errors as sentences for people.
+// The CLI's connection to the coordinator. Calls block, and errors are sentences for people.
 // Thread-safe. Nothing is sent before the first call. Every call can fail with
 //   UNAVAILABLE: the coordinator does not answer, or reports a temporary failure; worth a retry.
 //   UNAUTHENTICATED: the coordinator refuses the certificate.
 //   DEADLINE_EXCEEDED: no answer before the deadline; the request may have taken effect.
-// and with the errors that proto/service.proto lists.
+// and with the errors in proto/service.proto.
 #pragma once
 
 #include <functional>
@@ -24,12 +24,12 @@ namespace accel::cli {
 // Thread-safe.
 class CoordinatorClient {
  public:
-  // `address` is unix:PATH. Errors: see CheckSocketAddress().
+  // Makes a client for the Unix socket `address`, unix:PATH. Errors are
+  // those of CheckSocketAddress().
   static absl::StatusOr<std::unique_ptr<CoordinatorClient>> Connect(const std::string& address);
-  // `address` is HOST:PORT. If the login has been renewed meanwhile, the client uses its new
-  // certificate from the next call on. The destructor renews the login if that is due, which takes
-  // at most a second, and only after a call that has succeeded. INVALID_ARGUMENT: the address is
-  // not HOST:PORT.
+  // `address` is HOST:PORT. If another process renews the login, the client uses the new
+  // certificate from the next call on. The destructor renews the login if that is due and a call
+  // has succeeded. This takes at most a second. INVALID_ARGUMENT: the address is not HOST:PORT.
   static absl::StatusOr<std::unique_ptr<CoordinatorClient>> ConnectWithCertificate(
       const std::string& address, Login login);
   virtual ~CoordinatorClient() = default;
@@ -48,26 +48,27 @@ class CoordinatorClient {
   // `node` is a name or an id.
   virtual absl::Status DrainNode(const std::string& node, v1::Drain drain) = 0;
 
-  // Uploads: proto/blobs.proto. Returns the hashes of the blobs that the coordinator lacks.
+  // Returns the hashes of the blobs of an upload that the coordinator lacks (proto/blobs.proto).
   virtual absl::StatusOr<std::vector<std::string>> MissingBlobs(const std::string& manifest) = 0;
-  // Sends one piece. Returns false if the stream has ended; PutBlobs() then returns why.
+  // Sends one piece of a blob. Returns false if the stream has ended; PutBlobs() then returns why.
   using SendChunk = std::function<bool(const v1::BlobChunk& chunk)>;
-  // Calls `source`, which sends blobs. Without a deadline. Returns the error of `source` if it has
-  // one, else that of the call.
+  // Calls `source`, which sends blobs. Has no deadline. Returns the error of `source` if it has
+  // one, else the result of the call.
   virtual absl::Status PutBlobs(
       const std::function<absl::Status(const SendChunk& send)>& source) = 0;
 
-  // Who may enter the cluster: proto/access.proto.
+  // The next three functions manage the members of the cluster (proto/access.proto).
   virtual absl::StatusOr<v1::AddTokenResponse> AddToken(const v1::AddTokenRequest& request) = 0;
   virtual absl::StatusOr<v1::ListMembersResponse> ListMembers(v1::MemberKind kind) = 0;
   virtual absl::StatusOr<v1::RevokeResponse> Revoke(const v1::RevokeRequest& request) = 0;
   virtual absl::Status RemoveMember(v1::MemberKind kind, const std::string& member) = 0;
   virtual absl::StatusOr<v1::WhoAmIResponse> WhoAmI() = 0;
 
-  // The next two have no deadline. They call `on_open` once the coordinator has accepted the call.
+  // The next two functions have no deadline. They call `on_open` once the coordinator has
+  // accepted the call.
   //
-  // Calls `on_job` with each version of the job newer than known_version, until the stream ends or
-  // `on_job` returns false, which returns OK.
+  // Calls `on_job` with each version of the job newer than known_version. Returns when the stream
+  // ends. Returns OK if `on_job` returns false.
   virtual absl::Status WatchJob(const v1::WatchJobRequest& request,
                                 const std::function<void()>& on_open,
                                 const std::function<bool(const v1::Job&)>& on_job) = 0;

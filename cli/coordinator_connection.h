@@ -1,5 +1,6 @@
-// The connection of a CoordinatorClient. At a TCP address it follows the user's login: another
-// command may renew the login at any time, which ends the certificate that this one has read.
+// The connection of a CoordinatorClient. At a TCP address it reads the user's login again
+// if necessary. Another command may renew the login at any time, and the former certificate
+// is then refused.
 #pragma once
 
 #include <grpcpp/grpcpp.h>
@@ -23,7 +24,7 @@
 
 namespace accel::cli {
 
-// One channel and what can be called on it.
+// One channel, and the services that can be called on it.
 struct CoordinatorStubs {
   CoordinatorStubs(const std::string& target,
                    const std::shared_ptr<grpc::ChannelCredentials>& credentials);
@@ -35,25 +36,26 @@ struct CoordinatorStubs {
   const std::unique_ptr<v1::Blobs::Stub> blobs;
 };
 
-// What happens if a call is made twice.
+// The effect of making a call twice.
 enum class CallEffect {
-  kNone,  // The same as with one: it only reads.
+  kNone,  // The call only reads, so it can be repeated.
   kSome,
 };
 
 // Thread-safe.
 class CoordinatorConnection {
  public:
-  // At the Unix socket unix:PATH.
+  // Connects to the Unix socket unix:PATH.
   explicit CoordinatorConnection(const std::string& address);
-  // At HOST:PORT.
+  // Connects to HOST:PORT.
   CoordinatorConnection(const std::string& address, Login login);
-  // Renews the login if that is due, a call has succeeded, and the coordinator was not lost since.
-  // Takes at most a second.
+  // Renews the login if that is due, a call has succeeded, and no later call has lost the
+  // coordinator. Takes at most a second.
   ~CoordinatorConnection();
 
-  // Makes a call, and explains its error to people. A call that fails because the login was renewed
-  // is made again if that is safe. There is no deadline if it is infinite.
+  // Makes a call, and returns its error as a sentence for people. Repeats a call that fails
+  // because the login was renewed, if `effect` allows that. If `deadline` is infinite, the call
+  // has no deadline.
   using Invoke = absl::FunctionRef<grpc::Status(const CoordinatorStubs&, grpc::ClientContext*)>;
   absl::Status Call(absl::Duration deadline, CallEffect effect, Invoke invoke);
 
@@ -73,12 +75,12 @@ class CoordinatorConnection {
 
   const std::string address_;
   absl::Mutex mutex_;
-  // Unset at a Unix socket. Calls change only its identity, with the mutex.
+  // Unset at a Unix socket. Calls change only its identity, and hold the mutex for that.
   std::optional<Login> login_;
   std::shared_ptr<const CoordinatorStubs> stubs_ ABSL_GUARDED_BY(mutex_);
   // The name of the coordinator's authorities (security/rotation.h). Empty if it is not known.
   std::string authorities_ ABSL_GUARDED_BY(mutex_);
-  // A call has succeeded, and none was lost since.
+  // True if a call has succeeded, and no later call has lost the coordinator.
   std::atomic<bool> is_reachable_{false};
 };
 

@@ -1,4 +1,4 @@
-// Dispatches `accel COMMAND …` to the function of the command.
+// Runs the function of the command in `accel COMMAND …`.
 #pragma once
 
 #include <functional>
@@ -13,7 +13,7 @@ struct Command {
   std::string name;
   std::string summary;
   std::function<int(const std::vector<std::string>& args, const Console& console)> run;
-  std::vector<std::string> parts = {};  // The words that may follow, each with its own flags.
+  std::vector<std::string> parts = {};  // The words that may follow. Each has its own flags.
 };
 
 // Runs the command that the first word names, with the words after it. Handles --help,

@@ -7,7 +7,7 @@
 
 namespace accel::cli {
 
-// Returns the line that stands for output that was dropped, without its end.
+// Returns the line that replaces dropped output, without a line feed.
 inline std::string DroppedNote(int64_t bytes) {
   return absl::StrCat("... ", bytes, " bytes of output were dropped ...");
 }

@@ -1,4 +1,4 @@
-// The surroundings of a process as plain values, for tests.
+// A CallerContext made from plain values, for tests.
 #pragma once
 
 #include <map>
@@ -9,8 +9,8 @@
 
 namespace accel::cli {
 
-// The functions that Get() returns read the maps when they are called, so later changes are
-// visible. They must not outlive this object.
+// The functions of the context that Get() returns read the maps at each call, so later changes are
+// visible. The context must not outlive this object.
 struct FakeCallerContext {
   std::string cwd = "/home/ann";
   std::map<std::string, std::string> env;

@@ -1,4 +1,4 @@
-// A coordinator at a Unix socket that gives the answers a test has set. Thread-safe.
+// A coordinator at a Unix socket that gives the answers which a test has set. Thread-safe.
 #pragma once
 
 #include <grpcpp/grpcpp.h>
@@ -71,7 +71,7 @@ class FakeCoordinator final : public v1::Coordinator::Service {
     nodes_ = std::move(nodes);
   }
   void SetLogs(std::vector<v1::LogChunk> chunks) { OnReadLogs({{std::move(chunks), {}}}); }
-  // What one ReadLogs call gets: chunks, and the status that ends the stream.
+  // The answer to one ReadLogs call: chunks, and the status that ends the stream.
   struct Logs {
     std::vector<v1::LogChunk> chunks;
     grpc::Status end;

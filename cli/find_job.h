@@ -12,8 +12,9 @@ namespace accel::cli {
 // FAILED_PRECONDITION: there are several; the message lists their ids.
 absl::StatusOr<v1::Job> OnlyMatch(const v1::ListJobsResponse& jobs, absl::string_view prefix);
 
-// Asks the coordinator for that exact id, then for all jobs. INVALID_ARGUMENT: `id_or_prefix` is
-// empty. Otherwise the errors of OnlyMatch() and of CoordinatorClient::ListJobs().
+// Returns the job with this id, or the only job whose id begins with it. Asks the coordinator for
+// the exact id first, and then for all jobs. INVALID_ARGUMENT: `id_or_prefix` is empty. Otherwise
+// the errors of OnlyMatch() and of CoordinatorClient::ListJobs().
 absl::StatusOr<v1::Job> FindJob(CoordinatorClient& client, const std::string& id_or_prefix);
 
 }  // namespace accel::cli

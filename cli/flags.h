@@ -1,4 +1,4 @@
-// The flags of the commands of `accel`: the class that its daemons use too.
+// Makes FlagSet, which the daemons use too, available to the commands of `accel`.
 #pragma once
 
 #include "common/flag_set.h"

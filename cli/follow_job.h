@@ -12,20 +12,20 @@
 
 namespace accel::cli {
 
-// Submits the job and returns its id. Retries with the same submit id while the coordinator does
-// not answer, so that repeated requests create one job only. Errors: those of SubmitJob, or the
-// last one once `retry_for` has passed.
+// Submits the job and returns its id. Retries while the coordinator does not answer. All attempts
+// have the same submit id, so that they create only one job. Returns the last error once
+// `retry_for` has passed. Errors are those of SubmitJob.
 absl::StatusOr<std::string> SubmitWithRetries(CoordinatorClient& client, const v1::JobSpec& spec,
                                               absl::Duration retry_for, const Console& console);
 
-// Returns the job as soon as `has_come` returns true for it, or in its final phase. A broken watch
-// is opened again. Errors: those of WatchJob, or UNAVAILABLE if the coordinator has been silent for
-// `retry_for`; the job may still be running.
+// Blocks until `has_come` returns true for the job, or the job is in its final phase, and returns
+// the job. Opens a broken watch again. UNAVAILABLE: the coordinator has been silent for
+// `retry_for`; the job may still be running. Other errors are those of WatchJob.
 absl::StatusOr<v1::Job> WaitForJob(CoordinatorClient& client, const std::string& job_id,
                                    const std::function<bool(const v1::Job&)>& has_come,
                                    absl::Duration retry_for, const Console& console);
 
-// Returns the job in its final phase. Errors: those of WaitForJob().
+// Blocks until the job is in its final phase, and returns it. Errors are those of WaitForJob().
 absl::StatusOr<v1::Job> WaitForEnd(CoordinatorClient& client, const std::string& job_id,
                                    absl::Duration retry_for, const Console& console);
 

@@ -13,15 +13,15 @@
 
 namespace accel::cli {
 
-// Returns how the output of a launch is relayed: --tee, --role and --log_dir. `spill_dir` is the
-// folder of this job for output that its own folder refuses.
+// Returns the options for relaying the output of a launch, from --tee, --role and --log_dir.
+// `spill_dir` is the job's folder for output that its own folder cannot take.
 OutputRelay::Options RelayOptions(const LaunchPlan& plan, std::string spill_dir);
 
 // Not thread-safe.
 class FollowLaunch {
  public:
-  // The folder of the job's output, and how it is relayed; `relay.prefix` is set by this class.
-  // `node_id` is that of this machine. If empty, the job has one machine.
+  // The folder of the job's output, and the options for relaying it. FollowLaunch sets
+  // `relay.prefix`. `node_id` is that of this machine, or empty if the job has one machine.
   struct Output {
     std::string job_dir;
     OutputRelay::Options relay;
@@ -35,7 +35,7 @@ class FollowLaunch {
   // LaunchedJob::Get().
   absl::StatusOr<coordinator::JobPtr> Wait();
 
-  // Blocks until all output has been written or counted as lost. Call it once the job has ended.
+  // Blocks until all output has been written or counted as lost. Must be called after Wait().
   void DrainOutput(const v1::Job& job);
 
   // Returns the exit code of the launch. Reports how much output was lost.

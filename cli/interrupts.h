@@ -16,7 +16,7 @@ namespace accel::cli {
 // object may exist at a time.
 class Interrupts {
  public:
-  // Calls `on_interrupt` with the number of signals so far, this one included. The destructor waits
+  // At each signal, calls `on_interrupt` with the number of signals so far. The destructor waits
   // for a call in progress. There are no calls after it.
   explicit Interrupts(std::function<void(int count)> on_interrupt);
   ~Interrupts();

@@ -6,7 +6,7 @@
 //   env: {OMP_NUM_THREADS: 4}
 //   config_file: fsdp.yaml      # the settings of a configuration file, for example of FSDP
 //
-// A file that ends in .json holds the same as JSON.
+// A file whose name ends in .json has the same keys in JSON.
 #pragma once
 
 #include <string>
@@ -21,10 +21,11 @@ namespace accel::cli {
 // Returns true if the program of a command line is a job file.
 bool IsJobFile(absl::string_view program);
 
-// Returns the arguments that mean the same as `args`, whose last `program_words` are a job file and
-// what follows it. `args` win over the file, except that variables of both are set; the words after
-// the file follow the arguments of the program. `flags` is a set of the command's flags, which is
-// used to check each key. INVALID_ARGUMENT: the message begins with "FILE:LINE:COLUMN: ". Pure.
+// Returns `args` with the job file replaced by the flags and the program in its text. The last
+// `program_words` of `args` are the job file and the words after it. Flags in `args` override those
+// of the file, except that the variables of both are set. The words after the file follow the
+// program's arguments. `flags` is a set of the command's flags, which is used to check each key.
+// INVALID_ARGUMENT: the message begins with "FILE:LINE:COLUMN: ". Pure.
 absl::StatusOr<std::vector<std::string>> ExpandJobFile(const std::vector<std::string>& args,
                                                        size_t program_words, absl::string_view text,
                                                        FlagSet& flags);

@@ -35,7 +35,7 @@ struct NodeRange {
 // Declares the flags, which write to `to`. `flags` must not outlive `to`.
 void AddJobFlags(FlagSet* flags, JobFlags* to);
 
-// Declares the part of them that is no setting of a configuration file.
+// Declares only those of the flags that are not settings of a configuration file.
 void AddProgramFlags(FlagSet* flags, JobFlags* to);
 
 // Checks combinations of flags. INVALID_ARGUMENT: flags that contradict each other.

@@ -1,4 +1,5 @@
-// The output of ranks as JSON, one object a line (docs/json.md). Pure. Not thread-safe.
+// Turns the output of ranks into JSON, one object for each line (docs/json.md).
+// Pure. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +15,9 @@ class JsonLines {
  public:
   explicit JsonLines(std::string stream) : stream_(std::move(stream)) {}
 
-  // Returns an object for each line that `data` completes. Before them, if `gap_bytes` is above 0,
-  // an object with their number, because so many bytes are missing there. A line of more than 64
-  // KiB is divided.
+  // Returns an object for each line that `data` completes. If `gap_bytes`, the number of bytes that
+  // are missing before `data`, is above 0, an object with this number comes first. A line of more
+  // than 64 KiB is divided.
   std::string Add(int rank, int64_t gap_bytes, absl::string_view data);
 
   // Returns the lines that have no end.

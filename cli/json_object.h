@@ -1,4 +1,4 @@
-// JSON that is no protobuf message, for programs. Pure. Not thread-safe.
+// JSON for programs that is not made from a protobuf message. Pure. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ class JsonObject {
   JsonObject& Number(absl::string_view name, uint64_t value);
   JsonObject& Bool(absl::string_view name, bool value);
   JsonObject& Texts(absl::string_view name, const std::vector<std::string>& values);
-  // Adds a value that is JSON already.
+  // Adds a value whose text is already JSON.
   JsonObject& Json(absl::string_view name, absl::string_view json);
 
   // Returns the object on one line, without a line feed.

@@ -8,7 +8,7 @@
 
 namespace accel::cli {
 
-// Takes the arguments after the name of the command. Returns the exit code of accel.
+// Runs the command with the arguments after its name. Returns the exit code of accel.
 int RunKey(const std::vector<std::string>& args, const Console& console);
 
 }  // namespace accel::cli

@@ -1,7 +1,7 @@
 // `accel launch` is a whole cluster in one process: a coordinator, the agent of one node, and a
-// client that follows one job. They are connected in memory (cli/local_cluster.h), so a job behaves
-// as under `accel submit`, because the same code decides about it. Nothing listens on the network,
-// except the job's store on loopback.
+// client that follows one job. They are connected in memory (cli/local_cluster.h). A job behaves as
+// with `accel submit`, because the same code decides about it. No socket listens on the network,
+// except that of the job's store on loopback.
 //
 // clang-format off
 //   main thread    waits for the job, for signals and for lost output
@@ -15,9 +15,9 @@
 // would be simpler, but a terminal that does not read would then block training.
 //
 // Signals are blocked in all threads and read from a descriptor, because a handler may not cancel a
-// job. The first signal cancels the job, a second one kills its workers, and this process exits
-// only when none is left. If it is killed itself, the shim ends the job. If both are killed, the
-// next launch cleans up (cli/launch_dir.h).
+// job. The first signal cancels the job, and a second signal kills its workers. This process exits
+// only when no worker is left. If this process is killed, the shim ends the job. If both are
+// killed, the next launch cleans up (cli/launch_dir.h).
 #include "cli/launch.h"
 
 #include <google/protobuf/stubs/logging.h>

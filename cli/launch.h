@@ -12,7 +12,7 @@ namespace accel::cli {
 // Runs the job to its end, relays its output, and returns the exit code (docs/exit-codes.md).
 int RunLaunch(const std::vector<std::string>& args, const Console& console);
 
-// Does the same with flags that are parsed already.
+// Runs a launch as RunLaunch() does, from parsed flags.
 int LaunchJob(const LaunchFlags& flags, const Console& console);
 
 }  // namespace accel::cli

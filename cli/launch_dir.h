@@ -1,9 +1,9 @@
 // The folder of one `accel launch`, and the cleanup after launches that died.
 //
 // A launch that is killed leaves its job to its shim, which ends the job. If both are killed at the
-// same time, processes, control groups and the folder remain. A record in the folder says what they
-// are. A lock on the record shows whether its launch is alive. The next launch of the same user
-// kills what dead launches have left.
+// same time, processes, control groups and the folder remain. A record in the folder says how to
+// find the processes and groups. A lock on the record shows whether its launch is alive. The next
+// launch of the same user kills the processes of dead launches.
 #pragma once
 
 #include <memory>
@@ -19,7 +19,7 @@ namespace accel::cli {
 
 class LaunchDir {
  public:
-  // Makes `tmp`/accel-launch-XXXXXX and locks its record. Errors: those of the file system.
+  // Makes `tmp`/accel-launch-XXXXXX and locks its record. Errors are those of the file system.
   static absl::StatusOr<std::unique_ptr<LaunchDir>> Make(const std::string& tmp);
   ~LaunchDir();  // Removes the folder.
 
@@ -29,8 +29,9 @@ class LaunchDir {
   // alive, so its shim inherits it.
   int lock_fd() const { return record_.get(); }
 
-  // Records what later launches must kill if this process dies first: the processes with an
-  // environment entry that begins with `mark`, and those in the control groups. Call it once.
+  // Records which processes later launches must kill if this process is killed. These are the
+  // processes with an environment entry that begins with `mark`, and those in the control groups.
+  // Must be called once.
   absl::Status Note(const std::string& mark, const process::CgroupSupport& cgroups);
 
  private:
@@ -46,8 +47,8 @@ struct DeadLaunch {
   int processes = 0;  // Minimum number of processes that were killed.
 };
 
-// Kills what dead launches of this user have left, and removes their folders in `tmp`. Skips
-// folders that are locked, belong to other users or have no record.
+// Kills the processes that dead launches of this user have left, and removes their folders in
+// `tmp`. Skips folders that are locked, belong to other users or have no record.
 std::vector<DeadLaunch> SweepDeadLaunches(const std::string& tmp);
 
 }  // namespace accel::cli

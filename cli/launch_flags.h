@@ -12,15 +12,19 @@
 namespace accel::cli {
 
 struct LaunchFlags {
-  // Only the program, the variables and the restart rules. The settings below have the rest.
+  // Only the program, the variables and the restart rules are used. All other flags
+  // are in `settings`.
   JobFlags job;
   std::vector<FlagSetting> settings;  // In the order of the table.
   std::string config_file;            // If empty, the default file, if it exists.
   bool dry_run = false;               // Print the plan and start nothing.
   bool json = false;                  // Print the plan as JSON.
-  std::string end_file;               // Where the finished job is written. If empty, nowhere.
-  int parent = 0;                     // The process with which the launch ends. 0: none.
-  // The launch is a part of `accel test`. It shows its output, so no coordinator gets it.
+  // The file to which the finished job is written. If empty, none.
+  std::string end_file;
+  // The process with which the launch ends. 0 if there is none.
+  int parent = 0;
+  // The launch is a part of `accel test`, which shows the output of the launch. No coordinator may
+  // therefore get the job.
   bool is_test = false;
   // Path of accel-shim. If empty, ACCEL_SHIM, then the folder of accel, then Bazel's runfiles.
   std::string shim;
@@ -32,8 +36,9 @@ void AddLaunchFlags(FlagSet* flags, LaunchFlags* to);
 // Returns the flags of `accel launch`.
 FlagSet MakeLaunchFlagSet(LaunchFlags* to);
 
-// Checks what needs no configuration file. INVALID_ARGUMENT: "true" or "false" before the program,
-// which is meant as the value of a flag that takes none, or --json without --dry_run.
+// Performs the checks that need no configuration file. INVALID_ARGUMENT: --json without
+// --dry_run. Or "true" or "false" stands before the program, where it is meant as the value of a
+// flag that takes none.
 absl::Status CheckLaunchFlags(const LaunchFlags& flags);
 
 }  // namespace accel::cli

@@ -1,4 +1,4 @@
-// The job of a launch, wherever its coordinator is: in this process or on another machine.
+// The interface to the job of a launch. Its coordinator is in this process or on another machine.
 #pragma once
 
 #include "absl/status/statusor.h"
@@ -6,7 +6,7 @@
 
 namespace accel::cli {
 
-// Used by the thread of the launch only.
+// Not thread-safe: the thread of the launch makes all calls.
 class LaunchedJob {
  public:
   virtual ~LaunchedJob() = default;
@@ -18,8 +18,8 @@ class LaunchedJob {
   // cannot be followed to its end; its message is for the user.
   virtual absl::StatusOr<coordinator::JobPtr> Get() = 0;
 
-  // Cancels the job because of this signal, or because its output has no reader (SIGPIPE).
-  // `at_once`: without grace.
+  // Cancels the job because of this signal, or because its output has no reader (SIGPIPE). If
+  // `at_once`, cancels it without grace.
   virtual void Cancel(int signal, bool at_once) = 0;
 
   // Returns the signal by which another machine has cancelled the job. 0 if there is none.

@@ -4,8 +4,8 @@
 //   [ranks 0-7, 8 times] epoch 3 begins
 //   [rank 5] slow disk
 //
-// The order of each rank's lines is kept: a line joins an equal one only if that one is not before
-// a line that its rank has printed already. Pure.
+// The order of each rank's lines is kept. A line therefore joins an equal line only if no other
+// line of the same rank comes after that one. Pure.
 #pragma once
 
 #include <cstdint>
@@ -23,11 +23,11 @@ namespace accel::cli {
 class LineFold {
  public:
   struct Options {
-    // The lines that are held back, in case another rank prints the same. Beyond this, the oldest
-    // are printed.
+    // Maximum number of lines that are held back, in case another rank prints the same. If there
+    // are more, the oldest are printed.
     size_t max_lines = 10'000;
     size_t max_bytes = 8 << 20;
-    // How long a line is held back at most, if Due() is called.
+    // Maximum time for which a line is held back, if Due() is called often enough.
     absl::Duration window = absl::Milliseconds(500);
   };
 
@@ -36,13 +36,13 @@ class LineFold {
 
   // Returns the text to write after `bytes` have arrived from this rank. `gap` is the number of
   // bytes before them that were dropped. An unfinished line is held back until its end, up to 64
-  // KiB. Of a line that was rewritten after carriage returns, the last state counts.
+  // KiB. If a line was rewritten after carriage returns, only its last state counts.
   std::string Add(int rank, int64_t gap, absl::string_view bytes, absl::Time now);
 
   // Returns the lines that have been held back for long enough.
   std::string Due(absl::Time now);
 
-  // Returns everything that is left. Call it at the end.
+  // Returns all remaining lines. Must be called at the end.
   std::string Flush();
 
  private:

@@ -18,10 +18,11 @@ class LineRelay {
  public:
   struct Options {
     bool prefix = true;  // False for a single process, whose bytes pass unchanged.
-    // The output is a terminal, so a carriage return is written as such and not as a line feed.
+    // If true, the output is a terminal, so carriage returns are kept. Otherwise they are written
+    // as line feeds.
     bool terminal = false;
-    // Called once for each rank and stream. A text replaces "[rank R] " at the beginnings of its
-    // lines, also if `prefix` is false.
+    // Called once for each rank and stream. If it returns a text, the lines of that stream begin
+    // with the text instead of "[rank R] ", even if `prefix` is false.
     std::function<std::optional<std::string>(int rank, int stream)> mark = nullptr;
   };
 
@@ -32,7 +33,7 @@ class LineRelay {
   // up to 64 KiB. An empty line that ends in a carriage return is not shown.
   std::string Add(int rank, int stream, int64_t gap, absl::string_view bytes);
 
-  // Returns the unfinished lines. Call it at the end.
+  // Returns the unfinished lines. Must be called at the end.
   std::string Flush();
 
  private:
@@ -47,19 +48,20 @@ class LineRelay {
 
     std::optional<std::string> prefix;  // If empty, bytes pass unchanged.
     std::string text;
-    // A carriage return has arrived, and the line was shown. A line feed that follows
-    // belongs to it.
+    // A carriage return has arrived, and the line was written. If a line feed follows, it belongs
+    // to the same line.
     bool returned = false;
   };
 
   Line& LineOf(Source source);
   void Emit(Source source, const Line& of, absl::string_view text, char end, std::string* out);
-  // Handles the line feed after a line that was shown at its carriage return.
+  // Handles a line feed after a line that was written at its carriage return.
   void Feed(Source source, const Line& line, std::string* out);
 
   const Options options_;
   std::map<Source, Line> lines_;
-  bool on_bar_ = false;  // The last output ended in a carriage return, so a bar is shown.
+  // The last output ended in a carriage return, so the cursor is on a bar.
+  bool on_bar_ = false;
   Source bar_of_;
 };
 

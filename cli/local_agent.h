@@ -28,9 +28,9 @@ class LocalAgent {
     int inherit_fd = -1;
     // Folder for output that the jobs' folders refuse. If empty, that output is dropped.
     std::string spill_dir;
-    // RLIMIT_NOFILE of workers. If nullopt, that of this process.
+    // RLIMIT_NOFILE of workers. If nullopt, it is that of this process.
     std::optional<rlimit> open_files;
-    common::PortRange ports;  // Of stores.
+    common::PortRange ports;  // The ports for stores.
   };
 
   // Starts the agent, and makes this process a subreaper. `link` connects it to its coordinator.

@@ -13,7 +13,7 @@ namespace accel::cli {
 
 class LocalCluster {
  public:
-  // Starts both. INTERNAL: the GPU driver fails.
+  // Starts the coordinator and the agent. INTERNAL: the GPU driver fails.
   static absl::StatusOr<std::unique_ptr<LocalCluster>> Start(const LocalAgent::Options& options);
 
   // Ends all jobs. Blocks until none of their processes is left.

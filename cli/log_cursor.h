@@ -1,5 +1,5 @@
-// How far the output of one generation has been read, so that reading can resume after the
-// connection to the coordinator broke: no line is lost, and none comes twice. Pure.
+// The positions up to which the output of one generation was read. After the connection to the
+// coordinator broke, reading resumes there, so that no line is lost or repeated. Pure.
 #pragma once
 
 #include <cstdint>
@@ -14,15 +14,15 @@ namespace accel::cli {
 // Not thread-safe.
 class LogCursor {
  public:
-  // `request` is the first request, of a generation with this number of ranks.
+  // `request` is the first request. `world_size` is the number of ranks of the generation.
   LogCursor(v1::ReadLogsRequest request, int world_size);
 
   // Notes a chunk that has arrived.
   void Note(const v1::LogChunk& chunk);
 
-  // Returns the request for what has not arrived yet.
+  // Returns the request for the output that has not arrived yet.
   v1::ReadLogsRequest Rest() const;
-  // Returns true if every wanted rank has ended, so that there is no rest.
+  // Returns true if the output of every wanted rank has ended, so that nothing remains to be read.
   bool at_end() const { return !fresh_ && unfinished_.empty(); }
 
  private:

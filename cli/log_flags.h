@@ -17,7 +17,8 @@ namespace accel::cli {
 struct LogFlags {
   ConnectionFlags connection;
   std::string job;
-  std::vector<std::pair<int, int>> ranks;  // First and last. If empty, all.
+  // Ranges, each with its first and last rank. If empty, all ranks.
+  std::vector<std::pair<int, int>> ranks;
   v1::LogStream stream = v1::LOG_STREAM_UNSPECIFIED;
   std::optional<absl::Time> since;
   int tail = -1;  // If below 0, every line.
@@ -35,7 +36,8 @@ FlagSet MakeLogFlagSet(LogFlags* to, absl::Time now);
 // Returns the request for the selected output of one generation.
 v1::ReadLogsRequest RequestOf(const LogFlags& flags, const std::string& job_id, int generation);
 
-// Parses "3", "0-7" and lists of them. INVALID_ARGUMENT: the message says what is wrong.
+// Parses a rank ("3"), a range ("0-7"), or a list of both. INVALID_ARGUMENT: the message says
+// what is wrong.
 absl::StatusOr<std::vector<std::pair<int, int>>> ParseRanks(absl::string_view text);
 
 // Parses a duration before `now`, such as 90 (seconds), 10m or 2d, or a time: RFC 3339, or

@@ -28,7 +28,8 @@ class LogPrinter {
     bool fold = false;    // Equal lines of several ranks are printed once.
     bool follow = false;
     bool paged = false;  // A pager shows the output on a terminal.
-    // Both streams go to standard output, as JSON. The options above have no effect then.
+    // If true, both streams are printed as JSON on standard output, and the options above
+    // have no effect.
     bool json = false;
   };
 
@@ -36,7 +37,7 @@ class LogPrinter {
   ~LogPrinter();
 
   void Print(const v1::LogChunk& chunk);
-  // Prints what was held back. Call it at the end.
+  // Prints all output that was held back. Must be called at the end.
   void Finish();
 
   // Returns true if a part of the output was not available.
@@ -51,7 +52,7 @@ class LogPrinter {
     const bool terminal;
     LineRelay relay;
     LineFold fold;
-    std::map<int, TerminalText> safe;  // By rank. Empty unless it is a terminal.
+    std::map<int, TerminalText> safe;  // By rank. Empty if this is not a terminal.
   };
 
   void PrintDue();

@@ -1,5 +1,5 @@
-// `accel login`: a user's machine becomes known to a cluster. The user's files are in
-// ~/.config/accel/clusters/CLUSTER/ (security/identity_files.h).
+// The command `accel login`, which gets a user a certificate of a cluster. The user's files are
+// in ~/.config/accel/clusters/CLUSTER/ (security/identity_files.h).
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -1,5 +1,6 @@
-// Where a user's certificates are: ~/.config/accel/clusters/CLUSTER/ (security/identity_files.h),
-// and ~/.config/accel/default_cluster, which names the one that was logged in to last.
+// The files of a user's logins. Certificates are in ~/.config/accel/clusters/CLUSTER/
+// (security/identity_files.h). ~/.config/accel/default_cluster has the name of the cluster of
+// the last login.
 #pragma once
 
 #include <string>
@@ -12,8 +13,8 @@ namespace accel::cli {
 // Returns the folder of the user's clusters. FAILED_PRECONDITION: there is no home directory.
 absl::StatusOr<std::string> ClustersFolder();
 
-// Returns HOST:PORT of the default cluster's coordinator. NOT_FOUND: the user has logged in
-// nowhere.
+// Returns HOST:PORT of the default cluster's coordinator. NOT_FOUND: the user has not logged in
+// to any cluster.
 absl::StatusOr<std::string> DefaultCoordinator();
 absl::Status SetDefaultCluster(const std::string& cluster);
 
@@ -22,13 +23,13 @@ struct Login {
   security::ClientIdentity identity;
 };
 
-// Returns the user's login for the coordinator at `address`, which can be used now: that of the
-// cluster whose coordinator has this address, or else of the default cluster. NOT_FOUND:
-// the user has not logged in there. Others: the files are damaged or readable by others, or the
-// certificate has expired; the message says what to do.
+// Returns a valid login of the user for the coordinator at `address`. It is the login of the
+// cluster whose coordinator has this address, or else of the default cluster. NOT_FOUND: the user
+// has not logged in to this cluster. Other errors: the files are damaged or readable by other
+// users, or the certificate has expired. The message says what to do.
 absl::StatusOr<Login> FindLogin(const std::string& address);
 
-// Reads the identity of a login again. Errors: as FindLogin().
+// Reads the identity of a login again. Errors are those of FindLogin().
 absl::StatusOr<security::ClientIdentity> ReadLogin(const std::string& folder);
 
 }  // namespace accel::cli

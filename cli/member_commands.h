@@ -1,4 +1,4 @@
-// What `accel node` and `accel user` have in common.
+// The actions that `accel node` and `accel user` have in common.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace accel::cli {
 
-// Each runs `accel KIND ACTION` and returns the exit code.
+// Each function runs `accel KIND ACTION` and returns the exit code.
 int RunMemberList(v1::MemberKind kind, const std::vector<std::string>& args,
                   const Console& console);
 int RunMemberRevoke(v1::MemberKind kind, const std::vector<std::string>& args,
@@ -20,7 +20,7 @@ int RunMemberRevoke(v1::MemberKind kind, const std::vector<std::string>& args,
 int RunMemberRemove(v1::MemberKind kind, const std::vector<std::string>& args,
                     const Console& console);
 
-// The flags of a new key, as people type them.
+// The flags of a new key, as text.
 struct KeyFlags {
   std::string ttl = "15m";
   std::string uses = "1";
@@ -28,9 +28,9 @@ struct KeyFlags {
 };
 void AddKeyFlags(FlagSet* flags, KeyFlags* to);
 
-// Writes the flags into the request, asks for the key, and prints it: the key alone on standard
-// output, so that it can be piped into `accel-agent join`, and a sentence about it on standard
-// error. Returns the exit code.
+// Writes the flags into the request, sends it, and prints the key. Only the key is printed on
+// standard output, so that it can be piped into `accel-agent join`. A sentence about the key is
+// printed on standard error. Returns the exit code.
 int PrintNewKey(const ConnectionFlags& connection, const KeyFlags& flags,
                 v1::AddTokenRequest request, const Console& console);
 

@@ -1,4 +1,4 @@
-// `accel merge-weights`: merges a sharded checkpoint into one file of weights.
+// The command `accel merge-weights`, which merges a sharded checkpoint into one file of weights.
 #pragma once
 
 #include <string>

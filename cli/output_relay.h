@@ -1,5 +1,5 @@
 // Writes a job's output to this process's standard output and error as it arrives. A separate
-// thread does so, because a terminal that does not read must block nothing else.
+// thread does this, because a terminal that does not read must not block anything else.
 #pragma once
 
 #include <cstdint>
@@ -37,10 +37,11 @@ struct MachineRanks {
 class OutputRelay {
  public:
   struct Options {
-    bool prefix = true;          // Lines begin with their rank.
-    std::string spill_dir = {};  // For output that the job's folder refused. If empty, none.
+    bool prefix = true;  // Lines begin with their rank.
+    // Folder for output that the job's folder cannot take. If empty, none.
+    std::string spill_dir = {};
     // Lines of these streams begin with the role and the local rank instead, as in "[default0]:".
-    // With `copies`, the streams are copied into files in the job's folder too (tee_files.h).
+    // If `copies`, these streams are also copied into files in the job's folder (tee_files.h).
     Tee tee = {};
     std::string role = {};
     bool copies = false;
@@ -50,10 +51,10 @@ class OutputRelay {
   OutputRelay(std::string job_dir, Options options);
   ~OutputRelay();
 
-  // Reports progress of the job: the first `ended` generations have all their output on disk, and a
-  // new one may have started. `ranks` has the ranks of this machine by generation. Others, whose
-  // output is in the same folder if machines share a disk, are not relayed. Output of a generation
-  // without an entry waits for one, or for the generation's end.
+  // Notes progress of the job. The first `ended` generations have all their output on disk, and the
+  // next generation may have started. `ranks` has the ranks of this machine by generation. Output
+  // of other ranks is not relayed, although it is in the same folder if machines share a disk.
+  // Output of a generation without an entry waits for an entry, or for the generation's end.
   void Update(int ended, const std::map<int, MachineRanks>& ranks = {});
 
   // Returns a descriptor that is readable once output has been lost.
@@ -65,7 +66,7 @@ class OutputRelay {
   // no later generations.
   void Drain(int ended);
 
-  // Returns the first error of a copy, or OK. To be called after Drain().
+  // Returns the first error of a copy, or OK. Must be called after Drain().
   const absl::Status& copies_status() const { return copies_.status(); }
 
  private:
@@ -85,7 +86,7 @@ class OutputRelay {
 
   const std::string job_dir_;
   const Options options_;
-  MachineRanks here_;  // In the generation that is relayed.
+  MachineRanks here_;  // The ranks of this machine in the generation that is relayed.
   TeeFiles copies_;
   common::WakeFd wake_;
   common::WakeFd loss_;

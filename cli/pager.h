@@ -1,4 +1,4 @@
-// A pager between this process and its terminal, as git has one.
+// A pager between this process and its terminal, as in git.
 #pragma once
 
 #include <sys/types.h>
@@ -15,13 +15,13 @@ class Pager {
  public:
   // Starts ACCEL_PAGER, else PAGER, else less, in a shell. Output that fits on the screen is
   // printed without waiting for a key (LESS=FRX, unless LESS is set). Returns null if standard
-  // output is no terminal, if the pager is "cat" or empty, or if no process can be started.
+  // output is not a terminal, if the pager is "cat" or empty, or if no process can be started.
   static std::unique_ptr<Pager> StartOnATerminal();
 
   // Returns true if an object of this class exists.
   static bool IsRunning();
 
-  // Gives the terminal back after the pager has ended.
+  // Connects the standard streams to the terminal again, and waits until the pager has ended.
   ~Pager();
   Pager(const Pager&) = delete;
   Pager& operator=(const Pager&) = delete;
@@ -31,7 +31,7 @@ class Pager {
 
   const pid_t pid_;
   const common::UniqueFd out_;  // The terminal.
-  const common::UniqueFd err_;  // The same, or empty if standard error is left alone.
+  const common::UniqueFd err_;  // The terminal, or invalid if standard error is not changed.
 };
 
 }  // namespace accel::cli

@@ -9,21 +9,23 @@
 
 namespace accel::cli {
 
-// Returns the settings of a launch. A launch for a calling program (--end_file, --parent) and one
-// of `accel test` ignore the file's coordinator and run on one machine, unless a flag says another
-// number. INVALID_ARGUMENT: the file is wrong or missing.
+// Returns the settings of a launch. Launches for a calling program (--end_file, --parent) and those
+// of `accel test` ignore the coordinator in the file. They run on one machine, unless a flag sets
+// another number. INVALID_ARGUMENT: the file is wrong or missing.
 absl::StatusOr<EffectiveSettings> SettingsOf(const LaunchFlags& flags,
                                              const CallerContext& context);
 
-// Checks what PlanLaunch() allows and `accel launch` does not do. INVALID_ARGUMENT: the settings
-// ask for a launcher that accel does not start, for a coordinator or for several machines with a
-// wrong address or without one, or for the part of one machine of a cluster's job.
+// Checks for settings that PlanLaunch() accepts, but `accel launch` does not support.
+// INVALID_ARGUMENT, by cause:
+// - The settings ask for a launcher that accel does not start.
+// - They ask for a coordinator, or for several machines, and the address is wrong or missing.
+// - They ask for the part of one machine in a cluster's job.
 absl::Status CheckLaunch(const EffectiveSettings& settings, const LaunchPlan& plan,
                          const HostFacts& host);
 
-// INVALID_ARGUMENT: as of SettingsOf(), PlanLaunch() and CheckLaunch(), or a job that starts on
-// this machine names a file of DeepSpeed that does not exist, or a coordinator would get a launch
-// of `accel test`.
+// Returns the plan of a launch. INVALID_ARGUMENT: as for SettingsOf(), PlanLaunch() and
+// CheckLaunch(). It also means that a coordinator would get a launch of `accel test`. Or a job that
+// starts on this machine names a file of DeepSpeed that does not exist.
 absl::StatusOr<LaunchPlan> PlanFor(const LaunchFlags& flags, const CallerContext& context);
 
 }  // namespace accel::cli

@@ -6,7 +6,7 @@
 
 namespace accel::cli {
 
-// Prints what --dry_run shows of a job: the plan, with the command and the variables of `spec`.
+// Prints the text of --dry_run: the plan, with the command and the variables of `spec`.
 void PrintPlan(const LaunchPlan& plan, const v1::JobSpec& spec, bool json, const Console& console);
 
 }  // namespace accel::cli

@@ -8,7 +8,7 @@
 //
 // PYTHON is --python, else the active environment's ($VIRTUAL_ENV, then $CONDA_PREFIX), else
 // python3 or python from PATH. Symbolic links are not resolved, because the interpreter of a
-// virtual environment is one.
+// virtual environment is itself such a link.
 #pragma once
 
 #include <functional>
@@ -31,8 +31,7 @@ struct CallerContext {
   std::function<FileKind(const std::string& path)> probe;
 };
 
-// Returns the context of this process. UNAVAILABLE: the working directory does not
-// exist any more.
+// Returns the context of this process. UNAVAILABLE: the working directory no longer exists.
 absl::StatusOr<CallerContext> RealCallerContext();
 
 // Returns `path` if it is absolute, else `path` below `cwd`, without a leading "./".
@@ -57,14 +56,15 @@ absl::StatusOr<Program> ResolveProgram(const ProgramRequest& request, const Call
 
 // The files of an upload.
 struct UploadedFiles {
-  std::string root;                                  // The uploaded folder. Absolute.
-  std::function<bool(const std::string& path)> has;  // Asks for a path relative to it.
+  std::string root;  // The uploaded folder. Absolute.
+  // Returns true if the folder has this relative path.
+  std::function<bool(const std::string& path)> has;
 };
 
-// Returns the command for a job whose nodes have an upload and not the files of this machine. It
-// starts in the folder of the upload, so a program or script in the upload is relative to it. Other
-// names are left to the PATH of the node, and PYTHON is --python or python3 from there.
-// INVALID_ARGUMENT: a script is not in the upload. Others: ResolveProgram().
+// Returns the command for a job whose nodes have an upload instead of the files of this machine.
+// The command starts in the folder of the upload, so paths in the upload are relative to this
+// folder. The node searches other names in its PATH. PYTHON is --python, or python3 in that PATH.
+// INVALID_ARGUMENT: a script is not in the upload. Other errors are those of ResolveProgram().
 absl::StatusOr<Program> ResolveUploadedProgram(const ProgramRequest& request,
                                                const UploadedFiles& upload,
                                                const CallerContext& context);

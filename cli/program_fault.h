@@ -1,4 +1,4 @@
-// Finds out without starting anything that the program of a job cannot start on this machine.
+// Finds out whether the program of a job can start on this machine, without starting it.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@
 namespace accel::cli {
 
 struct ProgramFault {
-  int exit_code = 0;     // That of the launch: 126 or 127 (docs/exit-codes.md).
+  int exit_code = 0;     // The exit code of the launch: 126 or 127 (docs/exit-codes.md).
   std::string sentence;  // Names the file, and says what is wrong with it.
 };
 

@@ -1,4 +1,4 @@
-// How long a command keeps calling a coordinator that does not answer.
+// Decides how long a command keeps calling a coordinator that does not answer.
 #pragma once
 
 #include "absl/status/status.h"
@@ -9,15 +9,15 @@
 
 namespace accel::cli {
 
-// How long a command that waits for a job does without its coordinator: long enough for an upgrade
-// or a reboot.
+// Time for which a command that waits for a job tolerates the absence of its coordinator. It is
+// long enough for an upgrade or a reboot.
 inline constexpr absl::Duration kWatchRetryFor = absl::Minutes(2);
 
 // Returns true if the coordinator may have carried out the request, or may do so later.
 bool IsWorthARetry(const absl::Status& status);
 
 // Waits between attempts, until `longest` has passed since the first failure of an outage. Reports
-// the beginning and the end of each outage. Not thread-safe.
+// the start and the end of each outage. Not thread-safe.
 class RetryDeadline {
  public:
   RetryDeadline(absl::Duration longest, CoordinatorClient& client, const Console& console)
@@ -27,8 +27,8 @@ class RetryDeadline {
   // Returns false if the time is over.
   bool Pause(const absl::Status& why);
 
-  // Notes that the coordinator has accepted the call. The outage is over if the call then lasts for
-  // a second: a coordinator that shuts down accepts calls and ends them.
+  // Notes that the coordinator has accepted the call. The outage is over only if the call then
+  // lasts for a second, because a coordinator that is shutting down accepts calls and ends them.
   void Open();
   // Notes that the coordinator has answered, so the outage is over.
   void Renew();
@@ -42,7 +42,7 @@ class RetryDeadline {
   bool is_outage_ = false;
   absl::Time give_up_at_;  // Valid during an outage.
   absl::Time opened_at_ = absl::InfiniteFuture();
-  bool reported_ = false;  // The outage was reported, and its end was not.
+  bool reported_ = false;  // The outage was reported, but not yet its end.
   common::Backoff backoff_{absl::Milliseconds(20), absl::Seconds(1)};
 };
 

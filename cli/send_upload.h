@@ -1,4 +1,4 @@
-// Sends an upload to the coordinator, file by file, and only those that it lacks.
+// Sends the files of an upload that the coordinator lacks.
 #pragma once
 
 #include <string>
@@ -10,10 +10,10 @@
 
 namespace accel::cli {
 
-// Returns the name of the tree, for JobSpec.upload. `local` has hashes. A stream that breaks is
-// opened again, and files that had arrived are not sent again. Shows a bar if standard error is a
-// terminal, and says at the end what was sent and left out. ABORTED: a file has changed meanwhile.
-// Others: those of the calls.
+// Returns the name of the tree, for JobSpec.upload. `local` must have hashes. If a stream breaks,
+// opens another one, and does not send files again that have arrived. Shows a progress bar if
+// standard error is a terminal. Reports at the end which files were sent and left out. ABORTED: a
+// file has changed meanwhile. Other errors are those of the calls.
 absl::StatusOr<std::string> SendUpload(CoordinatorClient& client, const upload::LocalTree& local,
                                        const Console& console);
 

@@ -1,5 +1,4 @@
-// Submits a job and, if asked to, waits for its end: what `accel submit` and `accel resubmit`
-// share.
+// Submits a job and waits for its end if asked to, for `accel submit` and `accel resubmit`.
 #pragma once
 
 #include "cli/console.h"
@@ -13,7 +12,7 @@ struct AfterSubmit {
   bool json = false;  // Print JSON.
 };
 
-// Prints the id of the new job, and the rest as the flags ask. Returns the exit code of accel.
+// Submits the job, prints its id, and waits if `after.wait`. Returns the exit code of accel.
 int SubmitAndWait(CoordinatorClient& client, const v1::JobSpec& spec, const AfterSubmit& after,
                   const Console& console);
 

@@ -15,7 +15,7 @@ struct ConfiguredSubmit {
   std::vector<std::string> notes;  // Keys of the file that have no effect. One sentence each.
 };
 
-// Reads the flags of `args` on top of the values of the file `config_file`, so that flags win.
+// Combines the flags of `args` with the values in the file `config_file`. Flags override the file.
 // INVALID_ARGUMENT: the file is wrong or missing, or asks for a launcher that accel does not start.
 absl::StatusOr<ConfiguredSubmit> ReadOnTopOfConfig(const std::vector<std::string>& args,
                                                    const std::string& config_file,

@@ -17,12 +17,13 @@ struct SubmitFlags {
   JobFlags job;
   ConnectionFlags connection;
   NodeRange nodes;
-  std::vector<int> processes_per_node;      // If empty, one per GPU, or one without GPUs.
-  std::string name;                         // If empty, the program's name.
-  std::string workdir;                      // If empty, the current directory.
-  std::string config_file;                  // If empty, flags alone say what the job is.
-  common::EnvList settings_env;             // Variables of workers from the configuration file.
-  std::string upload;                       // If empty, the nodes have the program already.
+  std::vector<int> processes_per_node;  // If empty, one per GPU, or one without GPUs.
+  std::string name;                     // If empty, the program's name.
+  std::string workdir;                  // If empty, the current directory.
+  std::string config_file;              // If empty, there is no file.
+  common::EnvList settings_env;         // Variables of workers from the configuration file.
+  // If empty, the nodes must already have the program.
+  std::string upload;
   std::string runs_as;                      // If empty, the submitting user's account.
   absl::Duration time_limit;                // 0 if there is no limit.
   bool keep = true;                         // The workers outlive their agent.

@@ -4,8 +4,8 @@
 //   JOB_DIR/attempt_0/1/stderr.log
 //   JOB_DIR/attempt_0/1/error.json   a link to the worker's error file, if there is one
 //
-// Scripts that read the output of torchrun find it there. The segments beside them
-// (logs/log_paths.h) are bounded, and these copies are not.
+// The copies are for scripts that read the output of torchrun. Unlike the segments in the same
+// folder (logs/log_paths.h), they are not bounded.
 #pragma once
 
 #include <cstdint>
@@ -22,22 +22,24 @@ namespace accel::cli {
 // Not thread-safe.
 class TeeFiles {
  public:
-  // Appends to the file of this local rank and stream. A generation of the job has its own attempt
-  // folder, and does not continue after the next one has begun. `gap` is the number of bytes before
-  // these that were dropped. After an error, nothing more is written to the file.
+  // Appends to the file of this local rank and stream. Each generation of the job has its own
+  // attempt folder. Once a generation has begun, no output of an earlier one may be added. `gap`
+  // is the number of bytes that were dropped before `data`. After an error, nothing more is
+  // written to the file.
   void Add(const std::string& attempt_dir, int local_rank, bool is_stdout, int64_t gap,
            absl::string_view bytes);
   // Links to the error file of a worker, if there is one.
   void LinkErrorFile(const std::string& attempt_dir, int local_rank, const std::string& error_file);
 
-  // The first error, with the file's name, or OK.
+  // Returns the first error, with the file's name, or OK.
   const absl::Status& status() const { return status_; }
 
  private:
   using Source = std::pair<int, bool>;  // Local rank, whether it is standard output.
 
   std::string attempt_dir_;
-  std::map<Source, common::UniqueFd> files_;  // In attempt_dir_. Invalid after an error.
+  // The files in attempt_dir_. Invalid after an error.
+  std::map<Source, common::UniqueFd> files_;
   absl::Status status_;
 };
 

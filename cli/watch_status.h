@@ -12,12 +12,12 @@ namespace accel::cli {
 struct WatchOptions {
   std::string job;    // An id or its beginning. If empty, all jobs.
   bool json = false;  // One line of JSON for each change.
-  // The text is drawn in place, as on a terminal. Otherwise each change is a line.
+  // If true, the text is redrawn in place, as on a terminal. Otherwise each change is a line.
   bool in_place = false;
 };
 
-// Blocks until the job has ended, or forever if all jobs are watched. Survives a coordinator that
-// is away for two minutes. Returns the exit code of the command.
+// Blocks until the job has ended, or forever if all jobs are watched. Tolerates the absence of the
+// coordinator for two minutes. Returns the exit code of the command.
 int WatchStatus(CoordinatorClient& client, const WatchOptions& options, const Console& console);
 
 }  // namespace accel::cli

@@ -1,4 +1,4 @@
-// What a launch has on its machine while it runs: its folders, its signals and its limits.
+// The resources of a launch on its machine while it runs: its folders, its signals and its limits.
 #pragma once
 
 #include <sys/resource.h>
@@ -20,9 +20,9 @@ namespace accel::cli {
 struct Workplace {
   std::string shim;
   std::unique_ptr<LaunchDir> dir;
-  // Folder in memory for output that `dir` refuses. If null, that output is dropped.
+  // Folder in memory for output that `dir` cannot take. If null, such output is dropped.
   std::unique_ptr<LaunchDir> spill;
-  // Readable when SIGINT, SIGTERM or SIGHUP arrives. They are blocked in all threads.
+  // Readable when SIGINT, SIGTERM or SIGHUP arrives. These signals are blocked in all threads.
   common::UniqueFd signals;
   rlimit open_files = {};  // The user's limit, which workers get.
   process::CgroupSupport cgroups;
@@ -32,17 +32,18 @@ struct Workplace {
 
   // Returns the folder of a job's output. If `log_dir` is empty, the output is in `dir`.
   std::string OutputOf(const std::string& log_dir, const std::string& job_id) const;
-  // Returns the folder for output of the job that the other refuses. Empty if there is none.
+  // Returns the spill folder of the job. Empty if there is none.
   std::string SpillOf(const std::string& job_id) const;
-  // Records what later launches must end if this one is killed together with its shim.
+  // Records which processes later launches must kill if this launch is killed together
+  // with its shim.
   absl::Status Note(const std::string& output) const;
 };
 
-// Makes the workplace, and cleans up after launches that were killed. `shim` is as of
-// agent/find_shim.h. NOT_FOUND: there is no shim. Other errors are those of the file system.
+// Makes the workplace, and cleans up after launches that were killed. `shim` is the argument of
+// FindShim(). NOT_FOUND: there is no shim. Other errors are those of the file system.
 absl::StatusOr<Workplace> MakeWorkplace(const std::string& shim, const Console& console);
 
-// Lets a signal end this process immediately again.
+// Unblocks these signals, so that they end this process immediately again.
 void UnblockStopSignals();
 
 }  // namespace accel::cli

@@ -5,8 +5,8 @@
 
 namespace accel::common {
 
-// Returns the boot id, which tells a reboot from a restart of a process. Empty if the kernel does
-// not say.
+// Returns the boot id, by which a reboot can be distinguished from a restart of a process. Empty if
+// the kernel does not provide it.
 std::string BootId();
 
 }  // namespace accel::common

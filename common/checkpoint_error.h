@@ -1,5 +1,5 @@
-// The error of files of weights. It is thrown by the folder weights/, which workers and the CLI
-// use, and it is part of the public API (accel/errors.h). This is why it is here and not there.
+// The exception about files of weights. It is part of the public API (accel/errors.h). The folder
+// weights/ throws it too, and may not include the public API, so it is defined in common/.
 #pragma once
 
 #include <stdexcept>

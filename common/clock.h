@@ -1,5 +1,5 @@
-// The interface to time. Code that decides takes `now` as a value; only shells hold
-// a Clock. Thread-safe.
+// The interface to time. Code in a core folder takes `now` as a value; only the code around it
+// has a Clock.
 #pragma once
 
 #include "absl/time/time.h"
@@ -11,8 +11,8 @@ class Clock {
  public:
   virtual ~Clock() = default;
 
-  // Returns the monotonic time, which is unaffected by changes of the wall clock. Its epoch
-  // has no meaning.
+  // Returns the monotonic time, which changes of the wall clock do not affect. Only differences of
+  // such times have a meaning.
   virtual absl::Time Now() = 0;
 };
 

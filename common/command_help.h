@@ -1,5 +1,5 @@
-// What a command says about itself, as data. Help texts, manual pages and the completion of shells
-// are made from it, so none of them can miss a flag. Plain values.
+// The description of a command, as plain values. Help texts, manual pages and the completion of
+// shells are made from it, so none of them can miss a flag.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ struct FlagHelp {
   std::string placeholder;  // Stands for the value in texts. Empty for a switch.
   std::string help;
   std::string section;               // Empty if --help prints the flag, not only --help_all.
-  std::vector<std::string> choices;  // The allowed values. Any if empty.
+  std::vector<std::string> choices;  // The allowed values. If empty, any value.
 };
 
 struct CommandHelp {
@@ -32,7 +32,7 @@ struct CommandHelp {
 // Returns the text of --help, wrapped at 100 columns; if `all`, that of --help_all. Pure.
 std::string HelpText(const CommandHelp& help, bool all);
 
-// Returns the values that a placeholder such as "keep|end" lists, or nothing if it is no such list.
+// Returns the values that a placeholder such as "keep|end" lists. Empty if it is not such a list.
 std::vector<std::string> ChoicesOf(const std::string& placeholder);
 
 }  // namespace accel::common

@@ -1,5 +1,5 @@
-// Where a coordinator serves, and where daemons and commands look for it: a Unix socket of this
-// machine, or a TCP address.
+// The address at which a coordinator serves, and at which daemons and commands look for it. It is a
+// Unix socket of this machine, or a TCP address.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@ struct CoordinatorAddress {
   bool is_local() const { return !socket.empty(); }
 };
 
-// Maximum length of a socket's path, which the kernel sets.
+// Maximum length of a socket's path in the kernel.
 inline constexpr size_t kMaxSocketPath = 107;
 
 // Parses "unix:PATH", with an absolute path, or HOST:PORT. INVALID_ARGUMENT: it is neither; the
@@ -28,13 +28,15 @@ absl::StatusOr<CoordinatorAddress> ParseCoordinatorAddress(const std::string& te
 // without that variable. FAILED_PRECONDITION: there is no home directory.
 absl::StatusOr<std::string> DefaultSocketPath();
 
-// Returns the text of the address that a command or agent must use: `flag` if it is not empty, then
-// ACCEL_COORDINATOR, then "unix:" and DefaultSocketPath(). FAILED_PRECONDITION: as there.
+// Returns the text of the address that a command or agent must use. It is the first of these that
+// is not empty: `flag`, ACCEL_COORDINATOR, "unix:" with DefaultSocketPath(). FAILED_PRECONDITION:
+// as for DefaultSocketPath().
 absl::StatusOr<std::string> FindCoordinator(const std::string& flag);
 
-// Returns the path at which a coordinator must listen: `flag` if it is not empty, then the path in
-// ACCEL_COORDINATOR if that is "unix:PATH", then DefaultSocketPath(). INVALID_ARGUMENT: the path is
-// not absolute or too long. FAILED_PRECONDITION: as there.
+// Returns the path at which a coordinator must listen. It is the first of these that
+// exists: `flag`, the path in ACCEL_COORDINATOR if that is "unix:PATH",
+// DefaultSocketPath(). INVALID_ARGUMENT: the path is not absolute or too long.
+// FAILED_PRECONDITION: as for DefaultSocketPath().
 absl::StatusOr<std::string> FindSocketPath(const std::string& flag);
 
 }  // namespace accel::common

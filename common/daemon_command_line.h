@@ -1,4 +1,4 @@
-// The command line of a daemon: help, manual page, version, and errors after the program's name.
+// Handles the command line of a daemon: its flags, help, manual page, version, and errors.
 #pragma once
 
 #include <functional>
@@ -10,10 +10,10 @@
 
 namespace accel::common {
 
-// Adds --version to `flags`, parses the command line and calls `check`, which returns an error if
-// flags contradict each other or a required one is missing. Returns nullopt if the daemon should
-// run. If the command line asks for help or the version, or is wrong, prints that instead and
-// returns the exit code: 0, or 2 for wrong usage. `program` is the daemon's name.
+// Adds --version to `flags`, parses the command line and calls `check`. `check` returns an error if
+// flags contradict each other or a required flag is missing. Returns nullopt if the daemon should
+// run. If help or the version is asked for, prints it and returns 0, or 1 if it cannot be printed.
+// After wrong usage, prints an error after `program`, the daemon's name, and returns 2.
 std::optional<int> ParseDaemonFlags(const std::string& program, int argc, char** argv,
                                     FlagSet* flags, const std::function<absl::Status()>& check);
 

@@ -7,8 +7,8 @@
 
 namespace accel::common {
 
-// Returns the number of insertions, deletions and replacements that turn `a` into `b`. Quadratic:
-// callers bound the length of words that come from outside.
+// Returns the minimum number of insertions, deletions and replacements that turn `a` into `b`. The
+// time is quadratic, so callers must bound the length of words that come from outside.
 std::size_t EditDistance(std::string_view a, std::string_view b);
 
 }  // namespace accel::common

@@ -1,4 +1,4 @@
-// Describes in words how processes ended, for the coordinator's reasons and the CLI alike. Pure.
+// Describes in words how processes ended, for the coordinator's messages and for the CLI. Pure.
 // Messages from outside are inserted unchanged, so code that shows the text on a terminal must
 // escape control characters.
 #pragma once

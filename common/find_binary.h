@@ -1,4 +1,4 @@
-// Finds a binary of accel that another one starts.
+// Finds a binary of accel that another program of accel starts.
 #pragma once
 
 #include <string>
@@ -15,8 +15,9 @@ struct BinaryPlace {
 };
 
 // Returns the first of these that exists: `flag_value`, the variable's value, the binary next to
-// this program, and its place in a Bazel tree. A flag or variable that names no executable file is
-// an error and is not skipped. NOT_FOUND: the message has the places that were tried.
+// this program, and its place in a Bazel tree. If the flag or the variable is set, but names no
+// executable file, that is an error and the search ends. NOT_FOUND: the message has the places
+// that were tried.
 absl::StatusOr<std::string> FindBinary(const BinaryPlace& binary, const std::string& flag_value);
 
 }  // namespace accel::common

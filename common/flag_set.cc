@@ -145,7 +145,8 @@ absl::Status FlagSet::ReadWithCli11(std::vector<std::string> args, std::vector<s
   std::reverse(args.begin(), args.end());  // CLI11 expects the arguments in reverse order.
   try {
     app.parse(std::move(args));
-  } catch (const CLI::ArgumentMismatch&) {  // Only at the end of the line can a value be missing.
+    // A value can be missing only at the end of the line.
+  } catch (const CLI::ArgumentMismatch&) {
     return absl::InvalidArgumentError(absl::StrCat(last_word, " needs a value"));
   } catch (const CLI::Error& error) {
     return absl::InvalidArgumentError(error.what());
@@ -243,7 +244,8 @@ CommandHelp FlagSet::Describe() const {
 
 std::string FlagSet::Help() const {
   if (!man_requested_) return HelpText(Describe(), all_requested_);
-  // Commands of `accel` have a space in their names; the daemons are in the section for operators.
+  // The names of commands of `accel` have a space. Other programs are daemons, whose pages are
+  // in section 8.
   return ManPage(Describe(), absl::StrContains(command_, ' ') ? "1" : "8", kVersion);
 }
 

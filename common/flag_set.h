@@ -22,25 +22,25 @@ namespace accel::common {
 
 class FlagSet {
  public:
-  // Parses the text of one value. Its error says what the value should be, without naming the flag.
+  // Parses the text of one value. The error says what the value should be, without the flag's name.
   using Reader = std::function<absl::Status(const std::string& value)>;
 
   // `command` and `synopsis` form the usage line; `about` says what the command does.
   FlagSet(std::string command, std::string synopsis, std::string about);
 
-  // Each flag writes its result through a pointer, which must live as long as this set. `names` is
-  // the long name without dashes, optionally followed by a comma and a letter, such as "module,m".
+  // Each flag writes its result to `to`, which must outlive this set. `names` is the long name
+  // without dashes, optionally followed by a comma and a letter, such as "module,m".
   void Switch(std::string names, std::string help, bool* to);
-  // The same with a reader of "true" and "false".
+  // Declares a switch. `read` gets "true" or "false".
   void SwitchTo(std::string names, std::string help, Reader read);
   void Text(std::string names, std::string placeholder, std::string help, std::string* to);
   void Int(std::string names, std::string placeholder, std::string help, int* to, int least = 0,
            int most = INT_MAX);
-  // A flag that may be given several times. All values are kept.
+  // Declares a flag that may be given several times. All values are kept.
   void Repeated(std::string names, std::string placeholder, std::string help,
                 std::vector<std::string>* to);
   void Value(std::string names, std::string placeholder, std::string help, Reader read);
-  // A flag whose value is one of `choices`. `read` checks it.
+  // Declares a flag whose value is one of `choices`. `read` must check that it is.
   void Choice(std::string names, std::vector<std::string> choices, std::string help, Reader read);
 
   // Declares a positional argument, which the usage line shows as `name`. Parse() fails if it is
@@ -49,7 +49,8 @@ class FlagSet {
   // Collects the first word that is not a flag and everything after it, unchanged. A `--` before
   // it is dropped.
   void Program(std::vector<std::string>* to);
-  // Begins a part of the help that only --help_all prints, with the flags declared after this.
+  // Begins a section of the help that only --help_all prints. It has all flags that are declared
+  // after this call, until the next Section().
   void Section(std::string title);
   // Sets the last paragraph of the help.
   void Footer(std::string text);

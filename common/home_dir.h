@@ -7,8 +7,8 @@
 
 namespace accel::common {
 
-// Returns HOME, or else what the user database says. FAILED_PRECONDITION: there is none; the
-// message says to set HOME.
+// Returns HOME, or the home directory in the user database if HOME is not set. FAILED_PRECONDITION:
+// there is none; the message says to set HOME.
 absl::StatusOr<std::string> HomeDir();
 
 }  // namespace accel::common

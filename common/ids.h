@@ -34,10 +34,10 @@ class StringId {
 using JobId = StringId<struct JobTag>;
 using NodeId = StringId<struct NodeTag>;
 
-// The number of a world of a job: 1 for the first, 2 for the second, and so on.
+// The number of a generation of a job: 1 for the first, 2 for the second, and so on.
 using Generation = int;
 
-// Identifies one world of one job.
+// Identifies one generation of one job.
 struct GenerationId {
   JobId job;
   Generation generation = 0;

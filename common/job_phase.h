@@ -6,7 +6,7 @@
 
 namespace accel::common {
 
-// Returns true for SUCCEEDED, FAILED and CANCELLED, which no other phase follows.
+// Returns true for SUCCEEDED, FAILED and CANCELLED, after which the phase never changes.
 inline bool IsFinal(v1::JobPhase phase) {
   return phase == v1::SUCCEEDED || phase == v1::FAILED || phase == v1::CANCELLED;
 }

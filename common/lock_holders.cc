@@ -51,8 +51,8 @@ bool Holds(pid_t pid, const struct stat& file) {
   return holds;
 }
 
-// Returns the id that is in the file. It may be that of a former holder, which is not named once it
-// has ended.
+// Returns a text with the process id in the file. The id may be that of a former holder. If that
+// process has ended, its id is not returned.
 std::string ReadWriter(int fd) {
   constexpr char kUnknown[] = "of unknown id";
   char text[32];

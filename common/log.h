@@ -19,8 +19,8 @@ struct LogField {
   std::string value;
 };
 
-// Sets the program's name, which each line has after the time and level, and the lowest level
-// that is written.
+// Sets the program's name, which follows the time and level in each line, and the lowest level
+// that is logged.
 void InitLog(absl::string_view program, LogLevel least);
 
 void Log(LogLevel level, absl::string_view message, std::initializer_list<LogField> fields = {});

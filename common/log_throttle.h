@@ -1,4 +1,5 @@
-// Limits how often a repeated event is logged, so that it cannot fill the log in months.
+// Limits how often a repeated event is logged, because an event that lasts for months must not
+// fill the log.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +15,8 @@ class LogThrottle {
  public:
   explicit LogThrottle(absl::Duration pause) : pause_(pause) {}
 
-  // Returns the number of events that were not logged since the last line if this event should be
-  // logged, or nullopt if it should not. The first event is logged, and then at most one per
+  // Returns nullopt if this event must not be logged. Otherwise returns the number of events that
+  // were not logged since the last line. The first event is logged, and then at most one per
   // `pause`. `now` is monotonic.
   std::optional<int64_t> Admit(absl::Time now) {
     if (now < next_) {

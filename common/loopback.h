@@ -5,8 +5,8 @@
 
 namespace accel::common {
 
-// Returns true for loopback addresses and "localhost". `host` is a numeric address without brackets
-// or a name. No other name is resolved, and each counts as beyond loopback.
+// Returns true for loopback addresses and "localhost". `host` is a name, or a numeric address
+// without brackets. Other names are not resolved, and false is returned for them.
 bool IsLoopback(const std::string& host);
 
 }  // namespace accel::common

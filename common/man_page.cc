@@ -19,7 +19,7 @@ std::string Escaped(absl::string_view text) {
   return escaped;
 }
 
-// Returns running text and, unfilled, lines that begin with a space.
+// Returns `text` as running text. Lines that begin with a space are kept unfilled.
 std::string Paragraphs(absl::string_view text) {
   std::string page;
   bool unfilled = false;

@@ -1,10 +1,10 @@
-// Makes the timed waits of Abseil, and so those of gRPC, independent of the wall clock (invariant
-// 9). tools/daemon.bzl links it into every program of accel.
+// Makes the timed waits of Abseil and gRPC independent of the wall clock (invariant 9).
+// tools/daemon.bzl links this file into every program of accel.
 //
-// Abseil waits until a time of the wall clock, also where its caller gave a duration. If the clock
-// is set back by a year in such a wait, the wait lasts a year longer. The thread of gRPC's timers
-// then stands still, and an agent that loses its coordinator never connects again. Abseil has no
-// setting for this, so the linker leads its call of syscall() here (--wrap).
+// Abseil waits until a time of the wall clock, even if its caller gave a duration. If the clock is
+// set back by a year during such a wait, the wait lasts a year longer. The thread of gRPC's timers
+// then stops, and an agent that loses its coordinator never reconnects. Abseil has no setting for
+// this. The linker therefore redirects its calls of syscall() to this file (--wrap).
 #include <linux/futex.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -19,8 +19,8 @@ timespec Now(clockid_t clock) {
   return now;
 }
 
-// Returns the time of the monotonic clock at which the wall clock will show `wall`, if nothing sets
-// it meanwhile.
+// Returns the time of the monotonic clock at which the wall clock will show `wall`, unless it
+// is set meanwhile.
 timespec Monotonic(const timespec& wall) {
   const timespec now = Now(CLOCK_REALTIME);
   timespec then = Now(CLOCK_MONOTONIC);
@@ -33,7 +33,7 @@ timespec Monotonic(const timespec& wall) {
     then.tv_nsec -= kSecondNanos;
     ++then.tv_sec;
   }
-  // The kernel refuses negative times. Both mean that the wait is over.
+  // The kernel refuses negative times. Zero also means that the wait is over.
   return then.tv_sec < 0 ? timespec{} : then;
 }
 
@@ -43,7 +43,8 @@ extern "C" {
 
 long __real_syscall(long number, ...);
 
-// Has all arguments that a system call can have. Those that a caller did not give are not used.
+// The parameters are all that a system call can have. The kernel ignores those that a call
+// does not need.
 long __wrap_syscall(long number, long a, long b, long c, long d, long e, long f);
 
 long __wrap_syscall(long number, long a, long b, long c, long d, long e, long f) {

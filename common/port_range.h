@@ -1,4 +1,4 @@
-// A range of TCP ports, as of --port_range. Pure.
+// A range of TCP ports, the value of --port_range. Pure.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 namespace accel::common {
 
 struct PortRange {
-  uint16_t first = 0;  // If 0, any port that the kernel picks.
+  uint16_t first = 0;  // If 0, the kernel chooses any port.
   uint16_t last = 0;   // Inclusive.
 
   bool is_any() const { return first == 0; }

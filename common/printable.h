@@ -1,4 +1,5 @@
-// Makes bytes that a worker printed safe for a message, a terminal and a protobuf string.
+// Makes bytes from outside, such as a worker's output, safe for a message, a terminal and
+// a protobuf string.
 #pragma once
 
 #include <cstddef>

@@ -14,7 +14,7 @@
 namespace accel::common {
 namespace {
 
-// Hides what is typed, until it is destroyed. A terminal that is not one changes nothing.
+// Hides typed characters until it is destroyed. Does nothing if `fd` is not a terminal.
 class HiddenTyping {
  public:
   explicit HiddenTyping(int fd) : fd_(fd), hides_(tcgetattr(fd, &before_) == 0) {
@@ -43,7 +43,7 @@ absl::StatusOr<std::string> ReadLine(int fd, absl::string_view where) {
     const ssize_t got = read(fd, &byte, 1);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return absl::ErrnoToStatus(errno, absl::StrCat("cannot read ", where));
-    // Lines before the key, which are empty, are skipped.
+    // Empty lines before the key are skipped.
     if (got == 0 || (byte == '\n' && !absl::StripAsciiWhitespace(line).empty())) break;
     line.push_back(byte);
   }
@@ -63,7 +63,7 @@ absl::StatusOr<std::string> ReadSecretInput(const std::string& file, absl::strin
   }
   if (!isatty(STDIN_FILENO)) return ReadLine(STDIN_FILENO, "standard input");
   const HiddenTyping hidden(STDIN_FILENO);
-  // A prompt that cannot be shown changes nothing.
+  // A failure to show the prompt is ignored.
   [[maybe_unused]] const ssize_t shown = write(STDERR_FILENO, prompt.data(), prompt.size());
   return ReadLine(STDIN_FILENO, "the line");
 }

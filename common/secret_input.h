@@ -1,5 +1,5 @@
-// Reads a secret that a person or a program hands to a command. It is never an argument, because
-// other users of the machine can read arguments.
+// Reads a secret that a person or a program passes to a command. A secret is never an argument,
+// because other users of the machine can read arguments.
 #pragma once
 
 #include <string>
@@ -11,10 +11,10 @@ namespace accel::common {
 
 inline constexpr size_t kMaxSecretInputBytes = 4096;
 
-// Returns one line: from `file` if it is not empty ("-" is standard input), otherwise from standard
-// input. If that is a terminal, first prints `prompt` there, and does not show what is typed.
-// White space around the line is dropped. INVALID_ARGUMENT: the input is empty, or longer than 4
-// KiB. NOT_FOUND and the like: the file cannot be read.
+// Returns the first line of `file` that is not empty, without white space around it. If `file` is
+// empty or "-", reads standard input. If standard input is a terminal, prints `prompt` and does not
+// show the typed characters. INVALID_ARGUMENT: the input is empty, or longer than 4 KiB. Other
+// errors are those of the file system.
 absl::StatusOr<std::string> ReadSecretInput(const std::string& file, absl::string_view prompt);
 
 }  // namespace accel::common

@@ -1,5 +1,5 @@
-// Tells the service manager that a daemon is ready (sd_notify(3), for units of Type=notify),
-// without its library, because the protocol is one datagram.
+// Tells the service manager that a daemon is ready (sd_notify(3), for units of Type=notify). It
+// does not use the manager's library, because the protocol is a single datagram.
 #pragma once
 
 #include <string>
@@ -8,14 +8,15 @@
 
 namespace accel::common {
 
-// Takes the address of the service manager's socket out of the environment, so that no process that
-// this one starts can speak for it. Not thread-safe. Create it before the first thread.
+// Takes the address of the service manager's socket out of the environment, because a child of this
+// process must not send notifications in its name. Not thread-safe. Must be created before the
+// first thread is started.
 class ServiceNotify {
  public:
   ServiceNotify();
 
-  // Sends READY=1 and `status`, one line that `systemctl status` shows. Does nothing, and returns
-  // false, without a service manager or if it cannot be reached.
+  // Sends READY=1 and `status`, one line that `systemctl status` shows. Returns false if there is
+  // no service manager or if it cannot be reached.
   bool Ready(absl::string_view status) const;
 
  private:

@@ -1,4 +1,4 @@
-// A clock that stands still until a test moves it.
+// A clock whose time changes only when a test advances it.
 #pragma once
 
 #include "absl/base/thread_annotations.h"

@@ -1,5 +1,6 @@
-// The folder of the coordinator's Unix socket. Only its owner can make a socket in it, so a client
-// that checks the folder first cannot be caught by a socket that another user has made.
+// The folder of the coordinator's Unix socket. Only the folder's owner and root can make a
+// socket in it. A client that checks the folder first therefore never connects to a socket
+// of another user.
 #pragma once
 
 #include <string>
@@ -9,8 +10,8 @@
 namespace accel::common {
 
 // Returns OK if the folder of the socket at `path` belongs to this user or root, and no other user
-// can write to it. NOT_FOUND: there is no such folder. FAILED_PRECONDITION: it is not safe; the
-// message says why.
+// can write to it. NOT_FOUND: there is no such folder. FAILED_PRECONDITION: the folder is not safe;
+// the message says why.
 absl::Status CheckSocketFolder(const std::string& path);
 
 }  // namespace accel::common

@@ -1,4 +1,4 @@
-// Locks the state directory, which keeps the data of one daemon across its restarts.
+// Locks a state directory, which has the data of one daemon across its restarts.
 #pragma once
 
 #include <string>
@@ -10,11 +10,11 @@
 
 namespace accel::common {
 
-// Creates `dir` (mode 0700, with its parents) if it is missing, and locks DIR/DAEMON.lock for this
-// process, whose id is written to it. The lock is held until the descriptor is closed or the
-// process ends. A child that inherits the descriptor holds it too. Waits at most `timeout` for
-// another holder. FAILED_PRECONDITION: another process holds the lock; the message has its id.
-// Other errors: the directory or the file cannot be created.
+// Creates `dir` (mode 0700, with its parents) if it is missing. Locks DIR/DAEMON.lock for this
+// process, and writes the id of this process into the file. The lock is held until the descriptor
+// is closed or the process ends. A child that inherits the descriptor holds it too. Waits at most
+// `timeout` for another holder. FAILED_PRECONDITION: another process holds the lock; the message
+// has its id. Other errors: the directory or the file cannot be created.
 absl::StatusOr<UniqueFd> LockStateDir(const std::string& dir, absl::string_view daemon,
                                       absl::Duration timeout = absl::ZeroDuration());
 

@@ -35,7 +35,8 @@ MATCHER_P2(StatusIs, code, message, "has this code and a matching message") {
 
 #define EXPECT_OK(expression) EXPECT_THAT((expression), ::accel::testing::IsOk())
 #define ASSERT_OK(expression) ASSERT_THAT((expression), ::accel::testing::IsOk())
-// Declares or assigns the value of an absl::StatusOr, or fails the test: a void function.
+// Declares or assigns the value of an absl::StatusOr, or fails the test. Can only be used in
+// functions that return void.
 #define ASSERT_OK_AND_ASSIGN(declaration, expression)                                            \
   ACCEL_ASSERT_OK_AND_ASSIGN_INNER(ACCEL_STATUS_CONCAT(accel_status_or_, __LINE__), declaration, \
                                    expression)

@@ -1,10 +1,11 @@
-// The sign by which a coordinator says that it has accepted a call that it answers with a stream.
+// The metadata by which a coordinator confirms that it has accepted a call with a
+// stream of answers.
 #pragma once
 
 namespace accel::common {
 
-// The key of initial metadata that is sent immediately, because the first message of such a stream
-// may take hours. A call that fails has no such metadata.
+// The key of this metadata. The coordinator sends it immediately, because the first message of such
+// a stream may come hours later. A call that is refused has no such metadata.
 inline constexpr char kStreamOpen[] = "accel-stream-open";
 
 }  // namespace accel::common

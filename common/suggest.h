@@ -8,9 +8,9 @@
 
 namespace accel::common {
 
-// Returns the nearest known word if at most a third of the letters must change. Otherwise
-// returns the first known word that begins with `word`, if that has 3 letters or more, or an
-// empty string. Pure.
+// Returns the nearest known word if at most a third of the letters of `word` must change.
+// Otherwise, if `word` has at least 3 letters, returns the first known word that begins with it.
+// Otherwise returns "". Pure.
 std::string Nearest(absl::string_view word, const std::vector<std::string>& known);
 
 }  // namespace accel::common

@@ -1,5 +1,5 @@
-// A secret of the user in a file that only the user can read: the key of launches over several
-// machines. No daemon and no call of a cluster uses it.
+// The user's secret for launches over several machines, in a file that only the user can read.
+// Clusters with a coordinator do not use it.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace accel::common {
 
-// Returns HOME/.config/accel/token, with HOME from the environment or else from the user database.
-// FAILED_PRECONDITION: the user has no home directory.
+// Returns ~/.config/accel/token in the directory that HomeDir() returns. FAILED_PRECONDITION: the
+// user has no home directory.
 absl::StatusOr<std::string> DefaultTokenPath();
 
 // Reads the token in `path`. NOT_FOUND: the file does not exist. FAILED_PRECONDITION: other users
@@ -19,7 +19,8 @@ absl::StatusOr<std::string> DefaultTokenPath();
 absl::StatusOr<std::string> ReadToken(const std::string& path);
 
 // Reads the token in `path`. If the file is missing, first creates it, with its folders and a new
-// token of 256 random bits. All processes that do this concurrently return the same token.
+// token of 256 random bits. Processes that call this concurrently get the same token. Other errors
+// are those of ReadToken() and of the file system.
 absl::StatusOr<std::string> ReadOrMakeToken(const std::string& path);
 
 }  // namespace accel::common

@@ -19,8 +19,8 @@ class WakeFd {
   }
 
   int get() const { return fd_.get(); }
-  // The results do not matter: a counter that grows by ones cannot overflow, and an empty one has
-  // nothing to clear.
+  // The results are ignored. The counter grows by one, so it cannot overflow in practice. A read of
+  // a counter that is 0 fails and need not clear anything.
   void Wake() {
     const uint64_t one = 1;
     [[maybe_unused]] const ssize_t written = write(fd_.get(), &one, sizeof(one));

@@ -14,7 +14,8 @@ void Wakeup::Notify() {
 }
 
 void Wakeup::WaitFor(absl::Duration timeout) {
-  // Longer waits are cut short, because a caller that has nothing to do waits again.
+  // Bounded because an infinite time cannot be added to the present time. A caller that has nothing
+  // to do waits again.
   const absl::Duration bounded = std::min(timeout, absl::Hours(24));
   std::unique_lock<std::mutex> lock(mutex_);
   notified_changed_.wait_until(

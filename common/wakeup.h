@@ -1,5 +1,5 @@
-// Wakes a loop that waits for events or for a point in time. It uses the monotonic clock only,
-// because absl::CondVar waits until a deadline of the wall clock. Thread-safe.
+// Wakes a loop that waits for events or for a time. It uses the monotonic clock, which
+// absl::CondVar does not. Thread-safe.
 #pragma once
 
 #include <condition_variable>
@@ -14,8 +14,8 @@ class Wakeup {
   // Ends the current wait, or the next one if no thread is waiting.
   void Notify();
 
-  // Blocks until notified, or until `timeout` has passed. `timeout` may be infinite; if it is not
-  // positive, returns immediately.
+  // Blocks until notified, or until `timeout` has passed, but for at most 24 hours. If `timeout` is
+  // not positive, returns immediately.
   void WaitFor(absl::Duration timeout);
 
  private:

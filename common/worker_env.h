@@ -1,19 +1,18 @@
-// The environment variables of a worker. All of their names are defined here, except those that
-// hold one setting of a configuration file (FSDP_*, MEGATRON_LM_* and so on), which are in the
-// table of cli/config/core/setting.h.
+// The environment variables of a worker. Their names are defined here, with one exception.
+// Variables that carry one setting of a configuration file (FSDP_*, MEGATRON_LM_* and so on) are in
+// the table of cli/config/core/setting.h.
 //
 // A world of several processes gets all variables of torchrun, so that existing scripts run
 // unchanged. A world of one process gets the environment of Accelerate's `simple` launcher, which
-// has no rank and no elastic variables. With TORCHELASTIC_USE_AGENT_STORE=True, a process group
-// that such a script opens itself would wait for a server that does not exist. Both get
+// has no rank and no elastic variables. TORCHELASTIC_USE_AGENT_STORE=True, for example, would make
+// a process group in such a script wait for a server that does not exist. Worlds of both kinds get
 // ACCELERATE_* and ACCEL_*.
 //
-// ACCEL_REPORT_SOCKET is set by the shim. Two variables of torchrun are not set here:
-// TORCHELASTIC_ERROR_FILE, because the shim sets this path on the node, and
-// TORCHELASTIC_SIGNALS_TO_HANDLE, because it is torchrun's own setting, which its workers merely
-// inherit. Two variables of Accelerate's simple launcher, KMP_AFFINITY and KMP_BLOCKTIME, are set
-// by `accel launch` for one process only, because they would pin every process of a node to the
-// same cores.
+// ACCEL_REPORT_SOCKET is set by the shim. Two variables of torchrun are not set here.
+// TORCHELASTIC_ERROR_FILE is set by the shim, because it is a path on the node.
+// TORCHELASTIC_SIGNALS_TO_HANDLE is a setting of torchrun itself, which its workers only inherit.
+// `accel launch` sets KMP_AFFINITY and KMP_BLOCKTIME, which Accelerate's simple launcher sets, only
+// for one process. With several, they would pin all processes of a node to the same cores.
 #pragma once
 
 #include <string>
@@ -71,21 +70,22 @@ inline constexpr char kEnvAccelTerminal[] = "ACCEL_TERMINAL";
 // DESCRIPTOR:INODE of the socket on which a worker of an elastic job reports that a checkpoint is
 // committed. The shim sets it, because it makes the socket (docs/decisions/0045).
 inline constexpr char kEnvAccelReportSocket[] = "ACCEL_REPORT_SOCKET";
-// The message that reports it.
+// The message by which a worker reports this.
 inline constexpr std::string_view kCheckpointMessage = "checkpoint";
 
-// Variables that the submitter may set, and that the launcher does not: whether ranks of one host
-// may communicate through shared memory, and the path of libaccel_nccl.so.
+// Variables that only the submitter sets. The first says whether ranks of one host may communicate
+// through shared memory. The second is the path of libaccel_nccl.so.
 inline constexpr char kEnvAccelSharedMemory[] = "ACCEL_SHARED_MEMORY";
 inline constexpr char kEnvAccelNcclLibrary[] = "ACCEL_NCCL_LIBRARY";
 
 // Maximum number of variables that a submitter may set.
 inline constexpr int kMaxUserVariables = 4096;
 
-// Pairs of name and value. No name occurs twice in one list.
+// Pairs of a name and a value. No name occurs twice in a list.
 using EnvList = std::vector<std::pair<std::string, std::string>>;
 
-// The part of a generation that runs on one node, as its workers see it.
+// The facts about a part of a generation, and its node, from which the variables of its
+// workers are made.
 struct NodeWorld {
   std::string job_id;
   int generation = 0;
@@ -107,7 +107,7 @@ struct NodeWorld {
   std::string role;             // If empty, "default".
   bool debug = false;
   int terminal_columns = 0;  // 0 if no terminal shows the output.
-  // The submitter's variables. They win over every default, except those that SetByAccel() names.
+  // The submitter's variables. They override all others, except those that SetByAccel() refuses.
   EnvList user_env;
 };
 
@@ -132,13 +132,13 @@ struct EnvRights {
   bool alone = false;  // The job always has one process, which may define its own world.
 };
 
-// Returns what sets a variable that the submitter of a job cannot set, as a clause without a full
-// stop ("--max_restarts sets it"). Empty if the submitter can.
+// Returns "" if the submitter of a job may set the variable. Otherwise returns what sets it
+// instead, as a clause without a full stop ("--max_restarts sets it").
 std::string SetByAccel(std::string_view name, const EnvRights& rights);
 
-// Returns true if the variable gives a process its rank or its world. An agent that has such
-// variables in its own environment, because it was started inside another launcher, must not pass
-// them on to workers.
+// Returns true if the variable gives a process its rank or its world. An agent that
+// another launcher has started may have such variables in its environment. It must not
+// pass them on to workers.
 bool IsRankVariable(std::string_view name);
 
 }  // namespace accel::common

@@ -43,7 +43,7 @@ BlobStamp StampFrom(const struct stat& info) {
           .changed_ns = Nanoseconds(info.st_ctim)};
 }
 
-// Syncs the file system of the folder: one call for any number of files.
+// Syncs the file system of the folder, because one such call serves any number of files.
 absl::Status Sync(const std::string& folder) {
   const common::UniqueFd opened(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (opened.valid() && syncfs(opened.get()) == 0) return absl::OkStatus();
@@ -75,7 +75,8 @@ absl::Status BlobWriter::Append(absl::string_view bytes) {
                                                    sha256_, " has the hash ", digest));
   }
   is_whole_ = true;
-  // Many whole blobs may wait for their names at a time, and descriptors are few.
+  // The file is closed already, because many whole blobs may wait for their names while
+  // descriptors are few.
   file_ = common::UniqueFd();
   return absl::OkStatus();
 }
@@ -130,7 +131,8 @@ absl::StatusOr<std::unique_ptr<BlobWriter>> BlobFolder::Begin(const std::string&
 
 absl::Status BlobFolder::Keep(const std::vector<std::unique_ptr<BlobWriter>>& blobs,
                               Durability durability) const {
-  // A name must never lead to bytes that are not on the disk yet.
+  // The bytes are synced before they get their names, because a name must never lead to bytes that
+  // are not on the disk.
   if (!blobs.empty() && durability != Durability::kNone) ACCEL_RETURN_IF_ERROR(Sync(path_));
   for (const std::unique_ptr<BlobWriter>& blob : blobs) {
     const std::string path = PathOf(blob->sha256());

@@ -4,7 +4,7 @@
 //   FOLDER/tmp/               blobs that are being written; emptied by Open()
 //   FOLDER/aa/aaf4c61d…       blobs
 //
-// A blob under its name is whole, unless the machine lost power or its disk is damaged.
+// A blob with its final name is whole, unless the machine lost power or its disk is damaged.
 #pragma once
 
 #include <sys/types.h>
@@ -24,11 +24,11 @@
 
 namespace accel::upload {
 
-// Size of the pieces in which blobs are read and sent. Nothing larger is accepted.
+// Size in bytes of the pieces in which blobs are read and sent. Larger pieces are rejected.
 inline constexpr size_t kMaxChunkBytes = 256 << 10;
 
-// A blob that is being written under a temporary name. Its file is removed with the object, unless
-// BlobFolder::Keep() has given it its name. Not thread-safe.
+// A blob that is being written under a temporary name. The destructor removes the file, unless
+// BlobFolder::Keep() has given it its final name. Not thread-safe.
 class BlobWriter {
  public:
   BlobWriter(common::UniqueFd file, std::string path, std::string sha256, int64_t size)
@@ -37,10 +37,10 @@ class BlobWriter {
   BlobWriter(const BlobWriter&) = delete;
   BlobWriter& operator=(const BlobWriter&) = delete;
 
-  // INVALID_ARGUMENT: the blob is longer than its size, or, with its last byte, has another hash.
-  // Others: the file system's.
+  // Writes further bytes. INVALID_ARGUMENT: the blob would exceed its size, or is complete and has
+  // another hash. Other errors are those of the file system.
   absl::Status Append(absl::string_view bytes);
-  // Returns true once all bytes are here and have the right hash.
+  // Returns true once all bytes are written and have the right hash.
   bool is_whole() const { return is_whole_; }
 
   const std::string& sha256() const { return sha256_; }
@@ -58,22 +58,22 @@ class BlobWriter {
   security::Sha256Stream hash_;
 };
 
-// What changes with the bytes of a file, and also with its times.
+// Facts about a file that change whenever its bytes change. They also change with its times.
 struct BlobStamp {
   uint64_t device = 0;
   uint64_t inode = 0;
   int64_t size = 0;
-  int64_t modified_ns = 0;  // Since 1970, like the next.
+  int64_t modified_ns = 0;  // Since 1970.
   int64_t changed_ns = 0;
 
   friend bool operator==(const BlobStamp&, const BlobStamp&) = default;
 };
 
-// What of a blob survives a loss of power.
+// The parts of a blob that survive a loss of power.
 enum class Durability {
-  kNone,   // Perhaps only a part of its bytes.
-  kBytes,  // All of its bytes, if its name does.
-  kNames,  // The blob, and all that got their names before.
+  kNone,   // Any part of its bytes may be lost.
+  kBytes,  // If its name survives, so do all its bytes.
+  kNames,  // The blob survives, and all blobs that Keep() has named before.
 };
 
 struct BlobFile {
@@ -82,30 +82,33 @@ struct BlobFile {
   absl::Time used;  // See BlobFolder::Touch().
 };
 
-// Thread-safe, as far as each blob is removed or touched by one thread at a time. All calls block.
+// Thread-safe, except that only one thread at a time may remove or touch the same blob.
+// All calls block.
 class BlobFolder {
  public:
-  // Makes the folder (0700) if there is none. Errors: the file system's, with the path.
+  // Makes the folder (0700) if there is none. Errors are those of the file system; the message
+  // has the path.
   static absl::StatusOr<BlobFolder> Open(const std::string& path);
 
-  // Returns true if the blob is here with this size.
+  // Returns true if the folder has the blob with this size.
   bool Has(const std::string& sha256, int64_t size) const;
-  // Returns the stamp of a blob, or nullopt if it is not here.
+  // Returns the stamp of a blob, or nullopt if the folder does not have it.
   std::optional<BlobStamp> StampOf(const std::string& sha256) const;
   // Returns the stamp of an open blob, or nullopt if it cannot be read.
   static std::optional<BlobStamp> StampOf(const common::UniqueFd& file);
-  // Opens a blob for reading. NOT_FOUND: it is not here.
+  // Opens a blob for reading. NOT_FOUND: the folder does not have it.
   absl::StatusOr<common::UniqueFd> OpenBlob(const std::string& sha256) const;
 
-  // Begins to write a blob. An empty one is whole after an empty Append().
+  // Begins to write a blob. A blob of size 0 also needs one Append(), with no bytes.
   absl::StatusOr<std::unique_ptr<BlobWriter>> Begin(const std::string& sha256, int64_t size) const;
-  // Gives whole blobs their names. See Durability for what is on the disk at the return.
+  // Gives whole blobs their final names. `durability` decides what is on the disk
+  // when this returns.
   absl::Status Keep(const std::vector<std::unique_ptr<BlobWriter>>& blobs,
                     Durability durability) const;
 
   // Sets the time at which a blob was last used.
   void Touch(const std::string& sha256, absl::Time now) const;
-  // Removes a blob that is here.
+  // Removes a blob of the folder.
   void Remove(const std::string& sha256) const;
   // Returns all blobs.
   std::vector<BlobFile> List() const;

@@ -1,20 +1,21 @@
-// Replaces the C library's syncfs() and fsync() in the tests that link it, because no test can cut
-// the power.
+// Replaces the C library's syncfs() and fsync() in the tests that link this. No test can cut the
+// power, so tests check the calls instead.
 #pragma once
 
 #include <functional>
 
 namespace accel::upload {
 
-// Called at each sync of a file system, in the thread that makes it. Returns what syncfs() returns.
+// The function that replaces syncfs(). The thread that calls syncfs() calls it, and
+// gets its result.
 std::function<int()>& OnSync();
-// Called at each sync of a file or folder.
+// The function that is called at each fsync().
 std::function<void()>& OnFileSync();
 
-// For OnSync(). Fails with EIO.
+// A function for OnSync() that fails with EIO.
 int FailedSync();
 
-// Makes both succeed.
+// Makes syncfs() and fsync() succeed again.
 void ResetSyncs();
 
 }  // namespace accel::upload

@@ -31,8 +31,8 @@ namespace fs = std::filesystem;
 
 constexpr char kIgnoreFile[] = "/.accelignore";
 constexpr unsigned kMaxThreads = 4;
-// Number of entries of folders that are looked at. More than are sent, because most may be left
-// out, and still soon over.
+// Maximum number of folder entries that are examined. It exceeds kMaxEntries, because most entries
+// may be left out. It bounds the time if `path` is a large folder by mistake.
 constexpr int kMaxLooks = 1'000'000;
 
 absl::Status Failed(absl::string_view what, const std::string& path) {
@@ -56,7 +56,8 @@ class Lister {
  public:
   Lister(LocalTree* local, IgnoreRules rules) : local_(*local), rules_(std::move(rules)) {}
 
-  // Adds what is in a folder. `folder` is relative to the root, "" or with a slash at its end.
+  // Adds the content of a folder. `folder` is relative to the root: "", or a path with a slash
+  // at its end.
   absl::Status AddFolder(const std::string& folder) {
     std::error_code error;
     for (fs::directory_iterator entry(local_.root + "/" + folder, error), end;
@@ -142,7 +143,7 @@ absl::StatusOr<LocalTree> ListTree(const std::string& path) {
 absl::Status ReadEntry(const LocalTree& local, const TreeEntry& entry,
                        const std::function<absl::Status(absl::string_view)>& take) {
   const std::string path = absl::StrCat(local.root, "/", entry.path);
-  // Without blocking, because a FIFO may have replaced the file.
+  // O_NONBLOCK, because a FIFO may have replaced the file.
   const common::UniqueFd file(open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (!file.valid()) return Failed("read", path);
   const auto buffer = std::make_unique_for_overwrite<char[]>(kMaxChunkBytes);

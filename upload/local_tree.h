@@ -15,22 +15,22 @@ namespace accel::upload {
 struct LocalTree {
   std::string root;  // The folder, absolute and without links.
   Tree tree;
-  // What rules left out, relative to the root: folders with a slash at the end. Sorted.
+  // The paths that rules left out, relative to the root, sorted. Folders end with a slash.
   std::vector<std::string> left_out;
 };
 
-// Returns the tree of a folder, or of the folder of a single file with that file alone, without
-// hashes. Leaves out what upload/core/ignore_rules.h says with the rules of .accelignore in the
-// folder, and Python's virtual environments, which have links out of them and are not made to be
-// moved. NOT_FOUND and the like: a path cannot be read. Others: CheckTree().
+// Returns the tree of the folder `path`, without hashes. If `path` is a file, returns a tree of its
+// folder with this file alone. Leaves out the files of a folder that upload/core/ignore_rules.h or
+// its .accelignore excludes. Also leaves out Python's virtual environments, because they cannot be
+// moved and have links that lead out of them. Errors are those of CheckTree(), and of the file
+// system if a path cannot be read.
 absl::StatusOr<LocalTree> ListTree(const std::string& path);
 
-// Sets the hashes. Reads files with several threads. ABORTED: a file has changed since it was
-// listed.
+// Sets the hashes. Several threads read the files. Errors are those of ReadEntry().
 absl::Status HashTree(LocalTree* local);
 
-// Calls `take` with the pieces of a file of the tree. ABORTED: it has changed since it was
-// listed. Others: those of `take`.
+// Calls `take` with the pieces of a file of the tree. ABORTED: the file no longer has the size with
+// which it was listed. Other errors are those of `take` and of the file system.
 absl::Status ReadEntry(const LocalTree& local, const TreeEntry& entry,
                        const std::function<absl::Status(absl::string_view)>& take);
 

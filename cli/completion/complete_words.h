@@ -1,5 +1,5 @@
-// Decides what may follow the words of an unfinished command line. Pure: the flags of a command
-// come from a function, and job ids and node names are left to the caller.
+// Decides what may follow the words of an unfinished command line. Pure: a function provides the
+// flags of a command, and the caller adds job ids and node names.
 #pragma once
 
 #include <functional>
@@ -16,7 +16,7 @@ struct Candidate {
   std::string about;  // One line, or empty.
 };
 
-// What may follow in addition to the candidates.
+// The kind of words that may follow in addition to the candidates.
 enum class Follows { kNothing, kFiles, kFolders, kJobs, kNodes };
 
 struct Completion {
@@ -29,7 +29,7 @@ struct Completion {
 using Describe = std::function<common::CommandHelp(const Command& command,
                                                    const std::vector<std::string>& words)>;
 
-// `words` follow "accel"; the last one is unfinished, and may be empty.
+// Returns what may complete the last of `words`, which follow "accel". The last word may be empty.
 Completion CompleteWords(const std::vector<Command>& commands, std::vector<std::string> words,
                          const Describe& describe);
 

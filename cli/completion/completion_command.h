@@ -1,4 +1,5 @@
-// `accel completion`: prints the script of a shell, and the words that the script asks for.
+// The command `accel completion`. It prints the script of a shell, and the words that the
+// script asks for.
 #pragma once
 
 #include <string>
@@ -9,7 +10,8 @@
 
 namespace accel::cli {
 
-// `commands` are those of accel, this one included. Returns the exit code.
+// Runs the command. `commands` are all commands of accel, including this one. Returns
+// the exit code.
 int RunCompletion(const std::vector<Command>& commands, const std::vector<std::string>& args,
                   const Console& console);
 

@@ -1,11 +1,12 @@
-// The scripts that connect shells to `accel completion candidates`. They know no command of accel,
-// so they need no change when accel gets one.
+// The scripts that connect shells to `accel completion candidates`. They contain no command of
+// accel, so a new command needs no change here.
 #pragma once
 
 namespace accel::cli {
 
-// Bash splits words at = and :, so it wants only the part after the last of them. The line is split
-// again, because a flag and its value are one word for accel.
+// Bash splits words at = and :, so a candidate may contain only the part after the last of
+// these characters. The script splits the line again, because a flag and its value are one
+// word for accel.
 inline constexpr char kBashScript[] = R"SCRIPT(# bash completion of accel
 _accel() {
   local line=${COMP_LINE:0:COMP_POINT} candidate

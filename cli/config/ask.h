@@ -19,7 +19,7 @@ class AnswerSource {
   virtual absl::StatusOr<std::string> Ask(const Question& question) = 0;
 };
 
-// Lines of a pipe or a file. Each question is printed with its options.
+// Reads answers from the lines of a pipe or a file. Prints each question with its options.
 class LineAnswers : public AnswerSource {
  public:
   LineAnswers(std::istream& in, std::ostream& out) : in_(in), out_(out) {}
@@ -30,8 +30,8 @@ class LineAnswers : public AnswerSource {
   std::ostream& out_;
 };
 
-// Asks all questions, and again after a wrong answer. Returns the settings. Errors as of Ask(); in
-// a pipe, a wrong answer is INVALID_ARGUMENT.
+// Asks all questions and returns the settings. If `ask_again`, repeats a question after a wrong
+// answer; otherwise returns INVALID_ARGUMENT. Other errors are those of Ask().
 absl::StatusOr<std::vector<FileSetting>> AskAll(AnswerSource& source, bool ask_again,
                                                 const Console& console);
 

@@ -6,9 +6,9 @@
 
 namespace accel::cli {
 
-// Counts physical cores, and GPUs through the driver, which takes tens of milliseconds. Without
-// `with_gpus`, the number of GPUs remains unknown, as does everything that only Python could find
-// out.
+// Returns the facts about this machine. Facts that only Python could find out remain unknown. If
+// `with_gpus`, counts GPUs through the driver, which takes tens of milliseconds. Otherwise the
+// number of GPUs remains unknown.
 HostFacts ReadHostFacts(const CallerContext& context, bool with_gpus);
 
 // Returns the number of physical cores according to `folder`, which has the layout of

@@ -11,15 +11,15 @@
 
 namespace accel::cli {
 
-// Returns the text of a file. `what` is the kind of file, for messages. INVALID_ARGUMENT: it does
-// not exist, is no regular file, or cannot be read. At most one byte more than ParseDocument()
-// accepts is read.
+// Returns the text of a file. `what` is the kind of file, for messages. Reads at most one byte more
+// than ParseDocument() accepts. INVALID_ARGUMENT: the file does not exist, is not a regular file,
+// or cannot be read.
 absl::StatusOr<std::string> ReadConfigText(const std::string& path,
                                            absl::string_view what = "configuration file");
 
-// Reads the file of a launch: `config_file`, or the default file if `config_file` is empty and the
-// default file exists. Returns nullopt if there is none, or with --cpu, which leaves the default
-// file alone. INVALID_ARGUMENT: as of ReadConfigText() and ReadConfig().
+// Reads the file of a launch. This is `config_file`, or the default file if `config_file` is empty.
+// Returns nullopt if the default file does not exist, or if `cpu`, because --cpu ignores the
+// default file. Errors are those of ReadConfigText() and ReadConfig().
 absl::StatusOr<std::optional<ConfigFile>> LoadConfig(
     const std::string& config_file, bool cpu,
     const std::function<std::optional<std::string>(const std::string& name)>& env);

@@ -1,4 +1,5 @@
-// A menu on a terminal: arrow keys move, typing selects, Enter takes.
+// A menu on a terminal. Arrow keys and typed text move the selection, and Enter takes
+// the selected option.
 #pragma once
 
 #include <string>
@@ -16,8 +17,9 @@ class Menu {
 
   enum class Step { kMore, kTaken, kCancelled };
 
-  // Takes the next byte of the terminal. Up, Down, j and k move; digits and letters type, and the
-  // selection follows the first option that begins with the typed text; Backspace deletes.
+  // Takes the next byte of the terminal. Up and Down move the selection, and so do j and k while no
+  // text is typed. Other characters are typed text, and the first option that begins with this text
+  // is selected. Backspace deletes typed text.
   Step TakeByte(char byte);
 
   size_t chosen() const { return chosen_; }

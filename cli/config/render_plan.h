@@ -9,11 +9,11 @@
 namespace accel::cli {
 
 // Returns the nodes with their ranks, the command, and the variables of workers. `user_env` has the
-// variables of --env and of the caller, which win. Pure.
+// variables of --env and of the caller, which override those of the plan. Pure.
 std::string RenderPlan(const LaunchPlan& plan, const std::vector<std::string>& command,
                        const common::EnvList& user_env);
 
-// Returns the same as JSON (docs/json.md).
+// Returns the facts of RenderPlan() as JSON (docs/json.md).
 std::string RenderPlanAsJson(const LaunchPlan& plan, const std::vector<std::string>& command,
                              const common::EnvList& user_env);
 

@@ -8,9 +8,9 @@
 
 namespace accel::cli {
 
-// Writes a file, and the folders above it. A reader sees the old text or the new one. If
-// `may_replace` is false, an existing file is ALREADY_EXISTS. Other errors: those of the file
-// system.
+// Writes a file, and makes the folders above it. A reader sees either the old text or the new
+// one. ALREADY_EXISTS: the file exists and `may_replace` is false. Other errors are those of
+// the file system.
 absl::Status SaveConfig(const std::string& path, absl::string_view text, bool may_replace);
 
 }  // namespace accel::cli

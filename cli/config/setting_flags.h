@@ -8,8 +8,8 @@
 
 namespace accel::cli {
 
-// Declares a flag for each setting that has one. Parsing appends the given ones to `to`, which must
-// outlive the set. --help prints those of a launch, --help_all the others too.
+// Declare a flag for each setting that has one. Parsing appends the given settings to `to`, which
+// must outlive the set. --help prints the flags of a launch, and --help_all also prints the others.
 void AddLaunchSettingFlags(FlagSet* flags, std::vector<FlagSetting>* to);
 void AddOtherSettingFlags(FlagSet* flags, std::vector<FlagSetting>* to);
 

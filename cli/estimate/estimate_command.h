@@ -1,4 +1,5 @@
-// `accel estimate-memory`: how much memory a model takes, without loading it.
+// The command `accel estimate-memory`, which shows how much memory a model takes, without
+// loading the model.
 #pragma once
 
 #include <string>

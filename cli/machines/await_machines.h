@@ -1,4 +1,4 @@
-// Waits until all machines of a launch are here, and says who is missing.
+// Waits until all machines of a launch take part, and shows which of them are missing.
 #pragma once
 
 #include <functional>
@@ -12,15 +12,15 @@ namespace accel::cli {
 
 struct Awaited {
   int wake_fd = -1;  // Readable when `is_here` may have changed.
-  // Returns true when there is nothing more to wait for. It clears what made `wake_fd` readable.
+  // Returns true once there is nothing more to wait for. Makes `wake_fd` unreadable again.
   std::function<absl::StatusOr<bool>()> is_here;
-  // Returns a sentence that says who is here. Empty if that is not known.
+  // Returns a sentence that says which machines are here. Empty if this is not known.
   std::function<std::string()> progress;
 };
 
-// Blocks until everything that is awaited is here, and returns 0. If a signal arrives on the
-// signalfd `signals` before, returns its number. DEADLINE_EXCEEDED: it lasts longer than `timeout`.
-// Other errors are those of `is_here`.
+// Blocks until `awaited.is_here` returns true, and then returns 0. If a signal arrives on the
+// signalfd `signals` first, returns its number. DEADLINE_EXCEEDED: `timeout` has passed. Other
+// errors are those of `is_here`.
 absl::StatusOr<int> AwaitMachines(const Awaited& awaited, int signals, absl::Duration timeout,
                                   const Console& console);
 

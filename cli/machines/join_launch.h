@@ -1,4 +1,4 @@
-// The part of a machine in a launch that another machine serves.
+// Runs the part of this machine in a launch that another machine serves.
 #pragma once
 
 #include "absl/status/statusor.h"
@@ -8,7 +8,7 @@
 
 namespace accel::cli {
 
-// Returns and errors are those of LaunchOnMachines().
+// Results and errors are those of LaunchOnMachines().
 absl::StatusOr<int> JoinLaunch(const MachinesLaunch& launch, const Part& part,
                                const LaunchSecret& secret, const Workplace& workplace,
                                const Console& console);

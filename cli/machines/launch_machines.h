@@ -1,7 +1,7 @@
-// `accel launch` on several machines, with no other program running: the command of each machine
-// calls this once. One of them serves (cli/machines/meet.h): it has the coordinator of the run, and
-// the others connect to it. Each has an agent, which starts and stops the workers of its machine,
-// and relays their output to its own terminal.
+// Runs `accel launch` on several machines without any daemon. The user starts the command on each
+// machine. One of the machines serves (cli/machines/meet.h): it has the coordinator of the run, and
+// the other machines connect to it. Each machine has an agent, which starts and stops the workers
+// of this machine. Each command shows the output of its own machine.
 //
 // clang-format off
 //   machine that serves:   coordinator ◀─ in memory ─ agent ─▶ shim ─▶ workers
@@ -28,13 +28,14 @@ struct MachinesLaunch {
   MeetingPlace place;
   LaunchPlan plan;
   std::vector<std::string> words;  // The command as typed.
-  bool counts_itself = false;      // The user gave the number of processes of each machine.
-  v1::JobSpec spec;                // The spec of this machine.
+  // The number of processes of each machine was given by the user.
+  bool counts_itself = false;
+  v1::JobSpec spec;  // The spec of this machine.
 };
 
-// Runs the launch to its end. Returns the exit code. Errors, by cause: no secret, or another one
-// than the other machines have; a machine with other settings; a machine too many; not all machines
-// came in time; a machine is gone.
+// Runs the launch to its end. Returns the exit code. Causes of errors: there is no secret, or the
+// machines have different secrets; a machine has other settings; there are too many machines; not
+// all machines came in time; a machine is gone.
 absl::StatusOr<int> LaunchOnMachines(const MachinesLaunch& launch, const Workplace& workplace,
                                      const Console& console);
 

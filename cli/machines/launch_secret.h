@@ -8,20 +8,20 @@
 
 namespace accel::cli {
 
-// Minimum size of a secret, in characters: 128 random bits in base 64. A peer that can be asked to
-// connect could try shorter ones.
+// Minimum size of a secret in characters, which is that of 128 random bits in Base64. A peer could
+// guess shorter secrets by trying them.
 inline constexpr size_t kLeastSecretBytes = 22;
 
 struct LaunchSecret {
   std::string value;
-  std::string source;  // A file, or the name of the variable. For messages.
+  std::string source;  // For messages: the path of the file, or the name of the variable.
 };
 
 // Finds the secret in the file that ACCEL_LAUNCH_KEY_FILE names, else in ACCEL_LAUNCH_KEY, else in
-// ~/.config/accel/token. If the last file is missing, makes it: machines that share it may do so
-// concurrently, and all get the same secret. NOT_FOUND: the file that is named does not exist.
-// FAILED_PRECONDITION: other users can read the file, or the secret is too short. INVALID_ARGUMENT:
-// it is no secret.
+// ~/.config/accel/token. Makes the last file if it does not exist. Machines that share this file
+// may make it concurrently, and all of them get the same secret. NOT_FOUND: the file that the
+// variable names does not exist. FAILED_PRECONDITION: other users can read the file, or the secret
+// is too short. INVALID_ARGUMENT: the text cannot be a secret.
 absl::StatusOr<LaunchSecret> FindLaunchSecret();
 
 }  // namespace accel::cli

@@ -1,4 +1,4 @@
-// What each machine of a launch does alike, whether it serves or not.
+// The steps of a launch that are the same on the serving machine and on the other machines.
 #pragma once
 
 #include <functional>
@@ -13,7 +13,7 @@
 
 namespace accel::cli {
 
-// Returns what this machine says about itself when it takes part.
+// Returns the facts that this machine sends about itself when it joins.
 v1::RunMachine DescribeMachine(const MachinesLaunch& launch, const Part& part);
 
 // Returns the identity of this machine's agent. Errors are those of agent::MakeIdentity() and of
@@ -22,9 +22,9 @@ absl::StatusOr<v1::NodeObserved> MachineIdentity(const std::string& node_id,
                                                  const std::string& node_name, int placement_order,
                                                  const std::string& address, bool with_gpus);
 
-// Follows the job to its end and returns the exit code. `on_end` is called once the job has ended,
-// before the rest of the output is written: it must leave no process of the job. Errors are those
-// of LaunchedJob::Get().
+// Follows the job to its end and returns the exit code. Calls `on_end` once the job has ended,
+// before the rest of the output is written. `on_end` must leave no process of the job. Errors are
+// those of LaunchedJob::Get().
 absl::StatusOr<int> FollowOnMachine(LaunchedJob* job, const std::string& job_id,
                                     const std::string& node_id, const MachinesLaunch& launch,
                                     const Workplace& workplace, const Console& console,

@@ -1,5 +1,5 @@
-// A link over which the agent of one machine starts that machine's own command, as of
-// UseOwnCommand(), instead of the command of the machine that serves.
+// A CoordinatorLink that applies UseOwnCommand() to each desired state. Through it, the agent of a
+// machine starts this machine's own command instead of that of the serving machine.
 #pragma once
 
 #include <memory>

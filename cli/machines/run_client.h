@@ -1,5 +1,5 @@
-// The stream of a machine that takes part in a launch which another machine serves. It waits for
-// that machine, which may start later.
+// The stream from a machine of a launch to the serving machine. It waits for the serving machine,
+// which may start later.
 #pragma once
 
 #include <grpcpp/grpcpp.h>
@@ -21,23 +21,23 @@
 
 namespace accel::cli {
 
-// Returns a target of gRPC that stands for these addresses (HOST:PORT, numeric). They are tried in
-// this order. There is at least one.
+// Returns a gRPC target for these addresses (numeric HOST:PORT), which gRPC tries in this order.
+// `addresses` must not be empty.
 std::string RunTarget(const std::vector<std::string>& addresses);
 
-// Opens a channel to the machine that serves, at the first of `addresses` at which it listens.
+// Opens a channel to the serving machine, at the first of `addresses` at which it listens.
 std::shared_ptr<grpc::Channel> OpenRunChannel(const std::vector<std::string>& addresses,
                                               const security::ClientIdentity& identity);
 
-// Returns the error for a person, from the status with which a stream ended. Returns OK if the
-// machine that serves may still come, so that the caller tries again.
+// Returns the error to show to the user after a stream has ended with the status `ended`. Returns
+// OK if the caller must try again, because the serving machine may start later.
 absl::Status FinalError(const absl::Status& ended, const MeetingPlace& place,
                         const std::string& key_source);
 
 // Owns a thread. Thread-safe.
 class RunClient {
  public:
-  // Takes part as `machine`. Tries to reach the machine that serves for `place.timeout`.
+  // Takes part as `machine`. Tries to reach the serving machine for `place.timeout`.
   RunClient(std::shared_ptr<grpc::Channel> channel, v1::RunMachine machine, MeetingPlace place,
             std::string key_source);
   // Ends the stream.
@@ -47,10 +47,11 @@ class RunClient {
   common::WakeFd& wake() { return wake_; }
   // Returns the newest news, or nullopt before the first.
   std::optional<v1::RunNews> news();
-  // Returns why the stream has ended, for a person. OK while it has not.
+  // Returns why the stream has ended, as an error to show to the user. OK while the stream
+  // has not ended.
   absl::Status ended();
 
-  // Sends a signal of the user to the machine that serves.
+  // Sends a signal of the user to the serving machine.
   void Signal(int signal, bool at_once);
 
  private:

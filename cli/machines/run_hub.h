@@ -1,6 +1,6 @@
-// What the machine that serves a launch knows about the run: which machines take part, the job, and
-// why the run ends. The streams of the other machines write into it and read from it, and so does
-// the launch of this machine.
+// The state of a run on the serving machine: the machines that take part, the job, and why the
+// run ends. The streams of the other machines and the launch of this machine write to it and
+// read from it.
 #pragma once
 
 #include <map>
@@ -24,8 +24,8 @@ namespace accel::cli {
 class RunHub {
  public:
   using Id = Gathering::Id;
-  // Tells the stream of a machine that NewsFor() has changed. The stream asks for the news when it
-  // can send them, so it always sends the newest.
+  // A notice to the stream of a machine that NewsFor() has changed. The stream calls NewsFor() when
+  // it can send, so it always sends the newest news.
   struct Changed {};
   using Ticks = coordinator::LatestBox<Changed>;
 
@@ -40,7 +40,8 @@ class RunHub {
   static absl::StatusOr<std::unique_ptr<RunHub>> Make(std::string run_id, int machines,
                                                       const v1::RunMachine& own);
 
-  // Lets another machine take part. Errors are those of Gathering::Join(), and ABORTED after End().
+  // Lets another machine take part. ABORTED: End() was called. Other errors are
+  // those of Gathering::Join().
   absl::StatusOr<Id> Join(const v1::RunMachine& machine);
   // Puts a tick into `ticks` now, and whenever the news for the machine change, until Leave().
   void Subscribe(Id id, std::shared_ptr<Ticks> ticks);
@@ -49,19 +50,19 @@ class RunHub {
   void Leave(Id id);
   void Signal(Id id, int signal, bool at_once);
 
-  // Readable when something below has changed. The launch clears it.
+  // Readable when the result of a function below has changed. The launch clears it.
   common::WakeFd& wake() { return wake_; }
 
   bool complete();
   // Returns a sentence such as "2 of 4 machines are here (h1, h2)".
   std::string Progress();
-  // Returns the machine that serves. Its place is known once the gathering is complete.
+  // Returns the serving machine. Its placement order is known once the gathering is complete.
   Gathering::Member own();
-  // Returns the number of processes that each machine has given, by machine rank. Call it once the
-  // gathering is complete.
+  // Returns the number of processes that each machine has given, by machine rank. Must be called
+  // after the gathering is complete.
   std::vector<int> Processes();
-  // Returns why the run cannot continue, as a sentence: a machine has gone after all were here.
-  // Empty if none has.
+  // Returns a sentence about a machine that has left after the gathering was complete, because the
+  // run then cannot continue. Empty if there is none.
   std::string gone();
   // Returns the signals since the last call.
   std::vector<Interrupt> TakeInterrupts();
@@ -72,13 +73,13 @@ class RunHub {
   void SetJob(const v1::Job& job);
   // Tells all machines why the run ends. `signal` is 0 unless a signal ended it.
   void End(const std::string& why, int signal);
-  // Ends the streams of machines that are not yet here or still here.
+  // Ends the open streams of all other machines with `why`.
   void Close(const absl::Status& why);
 
  private:
   RunHub(std::string run_id, int machines);
   // Wakes the launch and all streams. Must be called without the lock, because a stream may call
-  // this object.
+  // this object when it is woken.
   void TickAll() ABSL_LOCKS_EXCLUDED(mutex_);
   std::vector<std::shared_ptr<Ticks>> AllTicks() ABSL_LOCKS_EXCLUDED(mutex_);
 

@@ -1,7 +1,7 @@
-// The gRPC server of the machine that serves a launch over several machines. It has two services:
-// Run, by which the other machines take part, and of the coordinator's service the one method that
-// an agent needs. Any other call is UNIMPLEMENTED, because a certificate of the launch is the
-// certificate of an agent of this run and of nothing else.
+// The gRPC server of the machine that serves a launch over several machines. It has the service
+// Run, through which the other machines take part, and the one method of the coordinator's service
+// that an agent needs. Any other call is UNIMPLEMENTED, because a certificate of the launch gives
+// only the rights of an agent of this run.
 #pragma once
 
 #include <memory>
@@ -22,7 +22,7 @@ class RunServer {
                                                           security::ServerTls tls, RunHub* hub,
                                                           coordinator::Coordinator* coordinator);
 
-  // Ends all streams, after the newest news have been sent, at most a second later.
+  // Waits for at most a second until the newest news have been sent, and then ends all streams.
   virtual ~RunServer() = default;
 };
 

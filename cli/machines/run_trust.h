@@ -1,7 +1,7 @@
 // The certificates of one launch over several machines. All machines derive the same authority from
-// the secret that they have in common and from the words that name the launch. Each one issues its
-// own certificate with it. So a machine with another secret, or of another launch, fails the
-// ordinary verification of TLS, and no secret is sent (docs/decisions/0058).
+// their common secret and from the words that name the launch. Each machine issues its own
+// certificate with this authority. The usual verification of TLS therefore refuses a machine with
+// another secret, or of another launch. No secret is sent (docs/decisions/0058).
 #pragma once
 
 #include <string>
@@ -19,12 +19,12 @@ namespace accel::cli {
 absl::StatusOr<security::Authority> AuthorityOf(const MeetingPlace& place,
                                                 const std::string& secret);
 
-// Returns what the machine that serves shows. INTERNAL: OpenSSL failed.
+// Returns the key and certificates that the serving machine presents. INTERNAL: OpenSSL failed.
 absl::StatusOr<security::ServerTls> MakeServerTls(const security::Authority& authority,
                                                   absl::Time now);
 
-// Returns what the other machines show. `node_id` is the id of the machine's agent. INTERNAL:
-// OpenSSL failed.
+// Returns the identity that another machine presents. `node_id` is the id of the machine's agent.
+// INTERNAL: OpenSSL failed.
 absl::StatusOr<security::ClientIdentity> MakeClientIdentity(const security::Authority& authority,
                                                             const std::string& node_id,
                                                             absl::Time now);

@@ -1,4 +1,4 @@
-// The part of the machine that serves a launch over several machines.
+// Runs the part of the serving machine in a launch over several machines.
 #pragma once
 
 #include "absl/status/statusor.h"
@@ -7,7 +7,7 @@
 
 namespace accel::cli {
 
-// `part` has a listener. Returns and errors are those of LaunchOnMachines().
+// `part` must have a listener. Results and errors are those of LaunchOnMachines().
 absl::StatusOr<int> ServeLaunch(const MachinesLaunch& launch, Part part, const std::string& secret,
                                 const Workplace& workplace, const Console& console);
 

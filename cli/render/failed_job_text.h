@@ -8,9 +8,9 @@
 
 namespace accel::cli {
 
-// Returns at most ten lines: the end of the job, its first failure with the last lines of that
-// rank, the failures that came after it, the restarts that were used, and what to do. The job must
-// be FAILED. Times of day are those of `zone`.
+// Returns at most ten lines. They have the end of the job, its first failure with the last lines of
+// that rank, and the later failures. They also have the number of restarts, and what to do. The job
+// must be FAILED. Times of day are those of `zone`.
 std::string RenderFailedJob(const v1::Job& job, absl::Time now, absl::TimeZone zone);
 
 }  // namespace accel::cli

@@ -1,5 +1,5 @@
-// The output of `accel status --watch`: a text that is drawn again in place on a terminal, and
-// lines about changes elsewhere. Pure. Not thread-safe.
+// The output of `accel status --watch`. On a terminal it is a text that is redrawn in place, and
+// otherwise a line for each change. Pure. Not thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -12,12 +12,12 @@
 
 namespace accel::cli {
 
-// Draws each text over the one before.
+// Draws each text over the previous one.
 class LiveText {
  public:
-  // Returns the bytes that replace the last text by `text`. At most `rows` lines are drawn, so that
-  // the first one never leaves the screen; the last one then says how many are left out. Longer
-  // lines are cut by the terminal.
+  // Returns the bytes that replace the last text by `text`. Draws at most `rows` lines, because the
+  // first line must not leave the screen. If lines are left out, the last line says how many. The
+  // terminal cuts longer lines.
   std::string Draw(absl::string_view text, size_t rows);
 
  private:
@@ -31,7 +31,7 @@ class JobChanges {
   v1::ListJobsResponse Since(const v1::ListJobsResponse& jobs);
 
  private:
-  std::map<std::string, std::string> last_;  // What was reported, by job id.
+  std::map<std::string, std::string> last_;  // The last reported facts, by job id.
 };
 
 // Returns one line: the time, the job's id, its phase and the reason.

@@ -8,8 +8,8 @@
 
 namespace accel::cli {
 
-// Renders one line per certificate, and one for each member without any, and then the keys that
-// wait for a newcomer.
+// Renders one line per certificate, one line per member without a certificate, and then
+// the unused keys.
 std::string RenderMembers(const v1::ListMembersResponse& list, absl::Time now);
 
 // Renders one line about the caller.

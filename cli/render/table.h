@@ -27,10 +27,10 @@ class Table {
 
   explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
 
-  // Adds a row. It may have fewer cells than there are columns. An empty cell is shown as "-".
+  // Adds a row, which may have fewer cells than there are columns. An empty cell is shown as "-".
   // Control characters are escaped.
   void AddRow(std::vector<std::string> cells);
-  // Gives a cell of the last row a color, which a text with colors shows.
+  // Sets the color of a cell of the last row. Only Render(true) shows it.
   void Paint(size_t column, Color color);
 
   // Renders one line per row, each with a line feed. The titles come first unless all are empty. If

@@ -8,13 +8,13 @@
 namespace accel::cli {
 
 // Escapes control characters and bytes that are not UTF-8, as \x1b and so on. Line feeds, carriage
-// returns, tabs, colours (ESC [ … m) and the erasing of a line (ESC [ K) are kept, because programs
-// use them for harmless things. Pure. Not thread-safe.
+// returns, tabs, colors (ESC [ … m) and the erasing of a line (ESC [ K) are kept. Programs use
+// these, and they do no harm. Pure. Not thread-safe.
 class TerminalText {
  public:
-  // Returns the text to write. A sequence without its end is held back.
+  // Returns the text to write. An incomplete sequence is held back.
   std::string Add(absl::string_view bytes);
-  // Returns what was held back. Call it at the end.
+  // Returns the bytes that were held back. Must be called at the end.
   std::string Flush();
 
  private:

@@ -1,4 +1,4 @@
-// `accel env`: the facts about a machine that a report of a problem needs.
+// The command `accel env`, which prints the facts about a machine that a problem report needs.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// `accel test`: checks that a set-up can train.
+// The command `accel test`, which checks whether a set-up can train.
 #pragma once
 
 #include <string>

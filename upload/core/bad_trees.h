@@ -1,5 +1,4 @@
-// The table of trees that no side accepts, for the tests of the client, the coordinator and the
-// node.
+// Trees that CheckTree() refuses, for the tests of the client, the coordinator and the node.
 #pragma once
 
 #include <string>

@@ -17,7 +17,8 @@ namespace {
 constexpr absl::string_view kOwnRules[] = {".git", "__pycache__/"};
 constexpr absl::string_view kAnyFolders = "**";
 
-// Returns the length of the character at the start of `text`. A byte that is no UTF-8 is one.
+// Returns the length of the character at the start of `text`. An invalid byte counts
+// as a character.
 size_t CharLength(absl::string_view text) { return std::max<size_t>(1, common::Utf8Length(text)); }
 
 // Returns the position after the class that begins at `at`, or nullopt if it has no end. A `]` that
@@ -32,7 +33,8 @@ std::optional<size_t> EndOfClass(absl::string_view pattern, size_t at) {
   return std::nullopt;
 }
 
-// Returns true if the class, with its brackets, has the character. Classes hold ASCII.
+// Returns true if the class `text`, which includes its brackets, contains the character. Classes
+// contain only ASCII.
 bool IsInClass(absl::string_view text, absl::string_view character) {
   absl::string_view members = text.substr(1, text.size() - 2);
   const bool inverted = absl::ConsumePrefix(&members, "!") || absl::ConsumePrefix(&members, "^");
@@ -55,7 +57,8 @@ bool IsInClass(absl::string_view text, absl::string_view character) {
   return found != inverted;
 }
 
-// Compares the pattern at `at` with one character. Returns the position after what stands for it.
+// Compares the element of the pattern at `at` with one character. Returns the position after the
+// element, or nullopt if it does not match.
 std::optional<size_t> MatchOne(absl::string_view pattern, size_t at, absl::string_view character) {
   if (pattern[at] == '?') return at + 1;
   if (pattern[at] == '[') {
@@ -68,7 +71,8 @@ std::optional<size_t> MatchOne(absl::string_view pattern, size_t at, absl::strin
   return at + character.size();
 }
 
-// Goes back to the last star only, so the time is bounded by the product of the lengths.
+// Returns true if the pattern of one path part matches a name. Backtracks only to the last star, so
+// the time is bounded by the product of the lengths.
 bool MatchesName(absl::string_view pattern, absl::string_view name) {
   size_t at = 0, used = 0, retry = 0;
   std::optional<size_t> star;
@@ -94,7 +98,8 @@ bool MatchesName(absl::string_view pattern, absl::string_view name) {
   return pattern.find_first_not_of('*', at) == pattern.npos;
 }
 
-// Follows all numbers of path parts that the pattern so far can stand for.
+// Returns true if the pattern matches the path. reached[n] is true if the pattern so far matches
+// the first n parts of the path.
 bool MatchesPath(const std::vector<std::string>& pattern,
                  const std::vector<absl::string_view>& path) {
   std::vector<bool> reached(path.size() + 1);
@@ -102,7 +107,7 @@ bool MatchesPath(const std::vector<std::string>& pattern,
   for (size_t i = 0; i < pattern.size(); ++i) {
     std::vector<bool> next(reached.size());
     if (pattern[i] == kAnyFolders) {
-      // At the end it stands for what is in the folder, and not for the folder itself.
+      // At the end of a pattern, ** matches the content of a folder, but not the folder itself.
       const size_t least = i + 1 == pattern.size() ? 1 : 0;
       const size_t first =
           static_cast<size_t>(std::find(reached.begin(), reached.end(), true) - reached.begin());

@@ -1,13 +1,13 @@
-// The rules that leave files out of an upload: those of .accelignore, which are those of git for
-// .gitignore, after rules of our own for .git and __pycache__. Pure.
+// The rules that leave files out of an upload. They are accel's own rules for .git and __pycache__,
+// followed by those of the file .accelignore. Its syntax is that of .gitignore. Pure.
 //
 //   # comment          *.log    any name, at any depth      /data    at the root only
 //   build/             folders only                         a/**/b   any folders between
-//   !keep.log          takes back an earlier rule; the last rule that fits decides
+//   !keep.log          takes back an earlier rule; the last matching rule decides
 //
-// In a name, `*` stands for any characters, `?` for one, `[a-z]` and `[!a-z]` for one of a class,
-// and `\` takes the meaning from the next character. A rule with a slash before its end is
-// relative to the root. What lies in a folder that is left out cannot be taken back.
+// In a name, `*` matches any characters, `?` matches one, and `[a-z]` or `[!a-z]` matches one of a
+// class. `\` makes the next character literal. A rule with a slash before its end is relative to
+// the root. Files in a folder that is left out cannot be taken back.
 #pragma once
 
 #include <cstddef>
@@ -28,8 +28,8 @@ class IgnoreRules {
   // the message has the line.
   static absl::StatusOr<IgnoreRules> Parse(absl::string_view text);
 
-  // Returns true if the last rule that fits this path leaves it out. The caller does not ask about
-  // what is in a folder that is left out.
+  // Returns true if the last rule that matches this path leaves it out. The caller must skip the
+  // content of a folder that is left out.
   bool LeavesOut(absl::string_view path, bool is_folder) const;
 
  private:

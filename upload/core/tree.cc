@@ -61,9 +61,10 @@ absl::Status CheckPath(absl::string_view path) {
   return absl::OkStatus();
 }
 
-// A target may go up at its beginning only. There it leaves real folders, because no link is the
-// folder of an entry. After that it goes down, perhaps through further links, which remain inside
-// for the same reason. A later `..` could leave the target of such a link instead of its folder.
+// Checks that a link leads to a place in the upload. The target may have `..` only at its
+// beginning. There each `..` leaves a real folder, because no link is the folder of an entry. After
+// that the target goes down, perhaps through other links, which also remain inside. A later `..`
+// would be refused, because it could leave the target of such a link instead of the link's folder.
 absl::Status CheckLink(const TreeEntry& entry) {
   constexpr absl::string_view kOut = "it is a link that leads, or may lead, out of the upload";
   if (entry.link.size() > kMaxPathBytes || !common::IsUtf8(entry.link) ||
@@ -74,7 +75,7 @@ absl::Status CheckLink(const TreeEntry& entry) {
   std::ptrdiff_t ups = 0;
   bool goes_down = false;
   for (const absl::string_view part : absl::StrSplit(entry.link, '/')) {
-    if (part.empty()) return Bad(entry.path, kOut);  // It is absolute, or has an empty part.
+    if (part.empty()) return Bad(entry.path, kOut);  // An absolute target, or an empty part.
     if (part == ".") continue;
     if (part != "..") {
       goes_down = true;
@@ -98,7 +99,7 @@ absl::Status CheckSizes(const Tree& tree) {
       return Bad(entry.path, "its size is wrong");
     }
     if (largest == nullptr || entry.size > largest->size) largest = &entry;
-    // Two sizes at the bound cannot overflow together.
+    // Each size is bounded before it is added, so that the sum cannot overflow.
     bytes += std::min(entry.size, kMaxTreeBytes + 1);
     if (bytes <= kMaxTreeBytes) continue;
     return absl::ResourceExhaustedError(

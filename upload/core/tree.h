@@ -1,7 +1,7 @@
-// The tree of an upload: what `accel submit --upload` sends, as one list. Its text, the manifest,
-// is canonical, so that the SHA-256 of the manifest names the tree. Client, coordinator and node
-// check a tree with the same functions, because each of them may be given one that another has
-// made up. Pure.
+// The tree of an upload: the list of all files and links that `accel submit --upload` sends. Its
+// text, the manifest, is canonical, so that the SHA-256 of the manifest names the tree. Client,
+// coordinator and node check trees with the same functions, because none of them can trust the tree
+// that another has sent. Pure.
 //
 // clang-format off
 //   accel tree 1
@@ -39,22 +39,22 @@ struct TreeEntry {
   friend bool operator==(const TreeEntry&, const TreeEntry&) = default;
 };
 
-// Sorted by path, byte by byte. Folders have no entries: those that hold no file are not uploaded.
+// Sorted by path, byte by byte. Folders have no entries, so empty folders are not uploaded.
 using Tree = std::vector<TreeEntry>;
 
 // Returns true for 64 lower-case hexadecimal digits.
 bool IsSha256(absl::string_view text);
 
-// Checks everything but the hashes. INVALID_ARGUMENT: the tree is empty or not sorted, a path or
-// the target of a link may not be, or one entry is the folder of another. RESOURCE_EXHAUSTED: the
-// tree exceeds a bound. The message quotes the path and says what to do.
+// Checks all fields except the hashes. INVALID_ARGUMENT: the tree is empty or not sorted, or one
+// entry is the folder of another. It also stands for a path or a link's target that is not allowed.
+// RESOURCE_EXHAUSTED: the tree exceeds a bound. The message quotes the path and says what to do.
 absl::Status CheckTree(const Tree& tree);
 
 // Returns the manifest of a tree that CheckTree() accepts and whose files have hashes.
 std::string ToManifest(const Tree& tree);
 
-// Returns the tree of a manifest. INVALID_ARGUMENT: this is no manifest, or not the one that
-// ToManifest() makes of this tree. Other errors are those of CheckTree().
+// Returns the tree of a manifest. INVALID_ARGUMENT: `manifest` is malformed, or ToManifest() makes
+// another manifest of its tree. Other errors are those of CheckTree().
 absl::StatusOr<Tree> ParseManifest(absl::string_view manifest);
 
 }  // namespace accel::upload

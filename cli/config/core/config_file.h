@@ -1,4 +1,4 @@
-// A configuration file as settings: every key known, of the right type, and once.
+// A configuration file as settings. Every key is known, has the right type, and occurs once.
 #pragma once
 
 #include <string>
@@ -14,19 +14,19 @@ namespace accel::cli {
 struct FileSetting {
   const Setting* setting = nullptr;
   Value value;
-  Mark mark;  // Where the key stands.
+  Mark mark;  // The place of the key.
 };
 
 struct ConfigFile {
   std::string path;
   std::vector<FileSetting> settings;  // In the order of the file.
-  // What was read under an old name, as sentences that begin with "FILE:LINE:COLUMN: ".
+  // A sentence for each key with an old name. It begins with "FILE:LINE:COLUMN: ".
   std::vector<std::string> notes;
 };
 
 // Reads a file of Accelerate. INVALID_ARGUMENT: malformed text, an unknown key, a key twice, a
 // value of the wrong type, no distributed_type, or a service that accel does not drive. The message
-// has a line for each of the first problems, each with its place.
+// has a line for each of the first problems, with its place.
 absl::StatusOr<ConfigFile> ReadConfig(absl::string_view path, absl::string_view text);
 
 }  // namespace accel::cli

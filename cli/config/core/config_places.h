@@ -1,4 +1,4 @@
-// Where configuration files are, by Accelerate's rules.
+// The paths of configuration files, by Accelerate's rules.
 #pragma once
 
 #include <functional>
@@ -12,7 +12,7 @@ namespace accel::cli {
 std::string DefaultConfigPath(
     const std::function<std::optional<std::string>(const std::string& name)>& env);
 
-// Returns the path that is read if the one above does not exist.
+// Returns the path that is read if that of DefaultConfigPath() does not exist.
 std::string DefaultJsonConfigPath(
     const std::function<std::optional<std::string>(const std::string& name)>& env);
 

@@ -10,17 +10,17 @@
 
 namespace accel::cli {
 
-// Checks settings after PlanWorld(). INVALID_ARGUMENT: two of them exclude each other, or they need
-// a GPU and this machine, on which the job would run, is known to have none.
+// Checks settings after PlanWorld(). INVALID_ARGUMENT: two settings exclude each other. Or they
+// need a GPU, and the job would run on this machine, which is known to have none.
 absl::Status CheckContradictions(const EffectiveSettings& settings, const HostFacts& host,
                                  const LaunchPlan& plan);
 
-// Returns the configuration file that deepspeed_config_file names, or an empty text if there is
-// none. Accelerate's questionnaire writes "none" for that.
+// Returns the configuration file that deepspeed_config_file names. Returns "" if there is none,
+// which Accelerate's questionnaire writes as "none".
 std::string DeepSpeedFile(const EffectiveSettings& settings);
 
 // Returns a sentence for each flag of DeepSpeed's own launcher that has no effect on one machine.
-// Keys of a file are not named, because Accelerate's questionnaire writes them.
+// Keys of a file get no sentence, because Accelerate's questionnaire always writes them.
 std::vector<std::string> NotesOnDeepSpeedLauncher(const EffectiveSettings& settings,
                                                   const LaunchPlan& plan);
 

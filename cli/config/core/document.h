@@ -36,30 +36,30 @@ struct Node {
   std::vector<std::string> words;
   std::vector<Member> members;  // In the order of the text.
   bool is_mapping = false;
-  std::vector<Mark> word_marks;  // Where each of `words` stands in a list.
+  std::vector<Mark> word_marks;  // The place of each of `words` in a list.
 };
 
 inline constexpr size_t kMaxConfigBytes = 256 * 1024;
 
-// What a file of some kind must hold, for messages about files that hold nothing.
+// The required key and an example of a kind of file, for messages about empty files.
 struct DocumentKind {
   absl::string_view needs = "distributed_type";
   absl::string_view example = "num_processes: 2";
 };
 
 // Parses a document whose top level is a mapping. `file` is the name for messages.
-// A name that ends in .json is that of JSON, whose strings may have characters as two surrogates.
-// INVALID_ARGUMENT: the text is too large, not UTF-8, malformed, nested too deeply, has a key twice
-// in one mapping or uses anchors, or a string of JSON has half a character. The message begins with
-// "FILE:LINE:COLUMN: ".
+// If the name ends in .json, the text is JSON, whose strings may contain characters as two
+// surrogates. INVALID_ARGUMENT: the text is too large, not UTF-8, malformed, or nested too deeply.
+// It also stands for anchors, a key that is twice in one mapping, and half a character in a string
+// of JSON. The message begins with "FILE:LINE:COLUMN: ".
 absl::StatusOr<Node> ParseDocument(absl::string_view file, absl::string_view text,
                                    const DocumentKind& kind = {});
 
 // Returns "FILE:LINE:COLUMN".
 std::string PlaceOf(absl::string_view file, Mark mark);
 
-// Returns a sentence about a file with what it quotes of the file made safe to show: controls
-// escaped, and the middle of a long sentence left out.
+// Returns a sentence that quotes a file, made safe to show. Control characters are escaped, and the
+// middle of a long sentence is left out.
 std::string ShownSentence(absl::string_view sentence);
 
 // Returns INVALID_ARGUMENT with "FILE:LINE:COLUMN: SENTENCE", after ShownSentence().

@@ -1,5 +1,5 @@
-// The effective value of every setting, and where it comes from: a flag, else the file, else the
-// default.
+// The effective value of every setting, and its source. The source is a flag, else the file,
+// else the default.
 #pragma once
 
 #include <cstdint>
@@ -34,11 +34,11 @@ class EffectiveSettings {
   // If a flag is given twice, the last one counts.
   EffectiveSettings(std::optional<ConfigFile> file, const std::vector<FlagSetting>& flags);
 
-  // All settings, in the order of the table.
+  // Returns all settings, in the order of the table.
   const std::vector<EffectiveSetting>& all() const { return all_; }
   const std::optional<ConfigFile>& file() const { return file_; }
 
-  // The setting must exist, here and below.
+  // Returns the setting of this name, which must exist, as for all functions below.
   const EffectiveSetting& Find(absl::string_view name) const;
   const Value& Get(absl::string_view name) const { return Find(name).value; }
   // Returns the text as Python prints it, or an empty text if the setting is unset.
@@ -47,16 +47,16 @@ class EffectiveSettings {
   std::optional<int64_t> Int(absl::string_view name) const;
   // Returns true if the value means true.
   bool Is(absl::string_view name) const { return !IsFalse(Get(name)); }
-  // Returns true if a flag or the file gives it.
+  // Returns true if a flag or the file gives the setting.
   bool IsGiven(absl::string_view name) const { return Find(name).source != Source::kDefault; }
   bool IsFlagGiven(absl::string_view name) const { return Find(name).source == Source::kFlag; }
   // Returns true if the file has a key of the section.
   bool HasSection(absl::string_view section) const;
 
-  // Returns where the value comes from, for messages: "--NAME", "FILE:LINE:COLUMN: NAME", or
-  // "NAME".
+  // Returns the source of the value, for messages: "--NAME", "FILE:LINE:COLUMN: NAME", or "NAME"
+  // for a default.
   std::string Name(absl::string_view name) const;
-  // Returns INVALID_ARGUMENT with "NAME is VALUE: SENTENCE", where NAME is as of Name().
+  // Returns INVALID_ARGUMENT with "NAME is VALUE: SENTENCE". NAME is the result of Name().
   absl::Status Refuse(absl::string_view name, absl::string_view sentence) const;
 
  private:

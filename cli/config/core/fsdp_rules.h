@@ -1,4 +1,4 @@
-// The rules of FSDP's settings that concern more than one of them.
+// The rules about several of FSDP's settings together.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace accel::cli {
 
-// Checks what each worker would refuse, without naming the key. INVALID_ARGUMENT: settings that
-// FSDP refuses, with their place.
+// Checks for settings that each worker would refuse without naming the key. INVALID_ARGUMENT: FSDP
+// refuses the settings; the message has their place.
 absl::Status CheckFsdp(const EffectiveSettings& settings);
 
 // Returns a sentence for each given setting that has no effect in this version of FSDP.

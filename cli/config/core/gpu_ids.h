@@ -8,7 +8,8 @@
 
 namespace accel::cli {
 
-// Parses numbers with commas. INVALID_ARGUMENT: a part is not a number from `least` to `most`.
+// Parses numbers that are separated by commas. INVALID_ARGUMENT: a part is not a number from
+// `least` to `most`.
 absl::StatusOr<std::vector<int>> ParseNumbers(absl::string_view text, int least, int most);
 
 // Parses "all", which returns an empty list, or ids such as "0,1". INVALID_ARGUMENT: the message

@@ -6,12 +6,12 @@
 
 namespace accel::cli {
 
-// Returns true if the settings ask for a job on CPUs, also where there are GPUs. `nproc_per_node:
-// cpu` asks for one if no setting asks for GPUs.
+// Returns true if the settings ask for a job on CPUs, even on a machine with GPUs. `nproc_per_node:
+// cpu` asks for such a job, unless another setting asks for GPUs.
 bool IsCpuJob(const EffectiveSettings& settings);
 
-// Fills in the machines, their processes, and whether a coordinator gets the job. Adds the notes on
-// addresses without effect. Errors as of PlanLaunch().
+// Fills in the machines, their processes, and whether a coordinator gets the job. Adds the notes of
+// NotesOnAddresses(). Errors are those of PlanLaunch().
 absl::Status PlanMachines(const EffectiveSettings& settings, const HostFacts& host,
                           LaunchPlan* plan);
 

@@ -1,5 +1,5 @@
-// Where the machines of a launch meet if they have no coordinator, from the settings and from the
-// environment of Slurm and MPI. Pure.
+// The address at which the machines of a launch meet if they have no coordinator. It comes from the
+// settings, or from the environment of Slurm and MPI. Pure.
 #pragma once
 
 #include <functional>
@@ -14,15 +14,16 @@
 namespace accel::cli {
 
 struct MeetingPlace {
-  std::string host;  // As the user wrote it: a name or a numeric address, without brackets.
+  std::string host;  // A name or a numeric address, as the user wrote it, without brackets.
   std::string port;
   int machines = 2;
   std::optional<int> machine_rank;  // nullopt if none is given.
-  std::string id;                   // Tells two launches apart that use the same address.
+  std::string id;                   // Distinguishes two launches that use the same address.
   bool trust_network = false;       // There is no secret: see docs/several-machines.md.
-  absl::Duration timeout = absl::Minutes(10);  // For all machines to come.
-  std::string advertise;                       // See agent/core/advertise.h. If empty, the route's.
-  common::PortRange ports;                     // Of stores.
+  absl::Duration timeout = absl::Minutes(10);  // Until all machines must be here.
+  // See agent/core/advertise.h. If empty, the source address of the route.
+  std::string advertise;
+  common::PortRange ports;  // The ports for stores.
 
   // Returns "HOST:PORT", with brackets around an IPv6 address.
   std::string text() const;
@@ -39,17 +40,17 @@ bool HasMeetingPlace(const EffectiveSettings& settings, const EnvLookup& env);
 absl::StatusOr<MeetingPlace> FindMeetingPlace(const EffectiveSettings& settings,
                                               const EnvLookup& env, int machines);
 
-// INVALID_ARGUMENT: --rdzv_endpoint is given and is neither HOST:PORT nor HOST.
+// Checks --rdzv_endpoint. INVALID_ARGUMENT: it is given and is neither HOST:PORT nor HOST.
 absl::Status CheckEndpoint(const EffectiveSettings& settings);
 
-// Returns the number of nodes of the step of Slurm that has started this process with srun: 1 if
-// there is none, if it has one node, or if this process is a worker of accel. INVALID_ARGUMENT: the
-// step has several nodes, and several tasks on a node, although accel starts the processes of a
-// node itself.
+// Returns the number of nodes of the Slurm step (srun) that has started this process. Returns 1 if
+// there is no step, or if this process is a worker of accel. INVALID_ARGUMENT: the step has
+// several nodes and several tasks on a node. That is wrong, because accel itself starts all
+// processes of a node.
 absl::StatusOr<int> MachinesOfSlurm(const EnvLookup& env);
 
-// Returns the first host of a list of Slurm, for example "n07" of "n[07-09,12],gpu1". nullopt if it
-// is none.
+// Returns the first host of a list of Slurm, for example "n07" of "n[07-09,12],gpu1". Returns
+// nullopt if `list` is not such a list.
 std::optional<std::string> FirstSlurmHost(const std::string& list);
 
 }  // namespace accel::cli

@@ -1,4 +1,4 @@
-// The rules of the sizes below parallelism_config. Pure.
+// The rules for the sizes in the section parallelism_config. Pure.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,9 @@
 
 namespace accel::cli {
 
-// Checks what each worker would refuse. `processes` is their number on all machines; if it is
-// nullopt, it is not known yet. INVALID_ARGUMENT: a size is below 1, two kinds of parallelism
-// exclude each other, or the product of the sizes is not the number of processes.
+// Checks for sizes that each worker would refuse. `processes` is the number of processes on all
+// machines, or nullopt if it is not known yet. INVALID_ARGUMENT: a size is below 1, two kinds of
+// parallelism exclude each other, or the product of the sizes is not the number of processes.
 absl::Status CheckParallelism(const EffectiveSettings& settings, std::optional<int64_t> processes);
 
 }  // namespace accel::cli

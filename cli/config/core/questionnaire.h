@@ -1,8 +1,8 @@
 // The questions of `accel config`, in the order of `accelerate config`.
 //
-// The questionnaire decides which question follows and what an answer means. Asking on a terminal
-// is the caller's part (cli/config/ask.h). Questions about hardware and services that accel does
-// not drive are left out.
+// The questionnaire decides which question follows and what an answer means. The caller asks the
+// questions (cli/config/ask.h). Questions about hardware and services that accel does not drive
+// are left out.
 #pragma once
 
 #include <functional>
@@ -26,13 +26,13 @@ struct Question {
   absl::string_view text;
   // The default as a user would type it. If empty, an answer is required.
   absl::string_view fallback;
-  // Separated by "|". The answer is one of them or, if the options are no numbers themselves, its
-  // number from 0.
+  // The options, separated by "|". An answer is an option, or its number from 0, unless the options
+  // are numbers themselves.
   absl::string_view options;
   bool (*is_asked)(const Answers& answers) = nullptr;  // Null if it is always asked.
 };
 
-// All questions. The table of the questionnaire.
+// Returns all questions, in their order.
 absl::Span<const Question> AllQuestions();
 
 class Questionnaire {
@@ -40,22 +40,22 @@ class Questionnaire {
   // Returns the next question, or nullptr after the last one.
   const Question* Next() const;
 
-  // Answers the next question. An empty text is the default. INVALID_ARGUMENT: the message says
-  // what the answer must be; the question remains.
+  // Answers the next question. An empty text selects the default. INVALID_ARGUMENT: the answer is
+  // wrong; the message says what it must be, and Next() still returns the question.
   absl::Status Answer(absl::string_view text);
 
-  // Returns the settings that the answers give. Call it after the last question.
+  // Returns the settings that the answers give. Must be called after the last question.
   std::vector<FileSetting> Settings() const;
 
  private:
   Answers answers_;
 };
 
-// Returns the options of a question; empty if any text is an answer.
+// Returns the options of a question. Empty if any text is an answer.
 std::vector<std::string> OptionsOf(const Question& question);
 
-// Returns true if the options are numbers, such as versions. They are then not numbered, because
-// the answer 1 would mean two options.
+// Returns true if the options are numbers, such as versions. Such options are not numbered, because
+// the answer 1 could mean two options.
 bool HasNumbersAsOptions(const Question& question);
 
 }  // namespace accel::cli

@@ -14,7 +14,8 @@ namespace accel::cli {
 // be, without naming the setting.
 absl::StatusOr<Value> ReadFileValue(const Setting& setting, const Value& value);
 
-// Parses the text after a flag; errors as above. A switch may be given "true" or "false".
+// Parses the text after a flag. A switch may have "true" or "false". Errors are
+// those of ReadFileValue().
 absl::StatusOr<Value> ReadFlagValue(const Setting& setting, absl::string_view text);
 
 // Returns what a value must be, for messages and help: "a number", "1 or 2".

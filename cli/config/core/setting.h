@@ -1,8 +1,8 @@
 // The settings of a launch: every key of a configuration file and every flag that Accelerate's
 // users know, in one table.
 //
-// Reading files, the flags of `accel launch`, the variables of workers, `accel config explain` and
-// docs/configuring.md are made from this table, so none of them can miss a setting.
+// The table defines the keys of files, the flags of `accel launch`, the variables of workers,
+// `accel config explain` and docs/configuring.md. None of these can therefore miss a setting.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ enum class Kind : uint8_t {
   kNames,  // A list of names, or a text with commas.
 };
 
-// Where a setting can be given.
+// The places in which a setting can be given.
 enum class Given : uint8_t {
   kFileAndFlag,
   kFileAndSwitch,  // The flag takes no value.
@@ -36,13 +36,14 @@ enum class Given : uint8_t {
 };
 
 enum class Effect : uint8_t {
-  kLaunch,    // Decides which processes start.
-  kWorkers,   // Workers get it in `variable`.
-  kReplaced,  // accel does it in its own way. `help` says how.
-  kRefused,   // accel does not do it. `help` says so. A false or empty value is accepted.
+  kLaunch,    // The setting decides which processes start.
+  kWorkers,   // Workers get the setting in `variable`.
+  kReplaced,  // accel does this in its own way. `help` says how.
+  // accel does not support this. `help` says so. A false or empty value is accepted.
+  kRefused,
 };
 
-// How a value is printed into its variable.
+// The form in which a value is printed into its variable.
 enum class Print : uint8_t { kAsIs, kLower, kUpper };
 
 struct Setting {
@@ -52,7 +53,7 @@ struct Setting {
   Given given = Given::kFileAndFlag;
   Effect effect = Effect::kWorkers;
   absl::string_view fallback;  // The default. Unset if empty.
-  absl::string_view choices;   // The allowed values, separated by "|". Any if empty.
+  absl::string_view choices;   // The allowed values, separated by "|". If empty, any value.
   absl::string_view variable;  // The variable of workers. Empty if they get none.
   Print print = Print::kAsIs;
   absl::string_view help;
@@ -84,7 +85,7 @@ absl::Span<const Setting> DeepSpeedSettings();
 absl::Span<const Setting> MegatronSettings();
 absl::Span<const Setting> RefusedSettings();
 
-// Returns the setting, or nullptr if there is none of this name.
+// Returns the setting of this name, or nullptr if there is none.
 const Setting* FindSetting(absl::string_view name);
 // Returns the setting, which must exist.
 const Setting& GetSetting(absl::string_view name);

@@ -1,8 +1,8 @@
 // A value of a configuration file or flag, typed as Accelerate's reader types it.
 //
-// Accelerate reads its files with PyYAML and passes values to workers as Python prints them. Both
-// rules are kept here, because scripts read the result: `true` in a file reaches a worker as
-// "True".
+// Accelerate reads its files with PyYAML and passes values to workers as Python prints them. This
+// file follows both rules, because scripts read the result. For example, `true` in a file reaches a
+// worker as "True".
 #pragma once
 
 #include <cstdint>

@@ -6,7 +6,7 @@
 
 namespace accel::cli {
 
-// Appends to `plan->env` and `plan->notes`. Errors as of PlanLaunch().
+// Appends to `plan->env` and `plan->notes`. Errors are those of PlanLaunch().
 absl::Status AddWorkerVariables(const EffectiveSettings& settings, const HostFacts& host,
                                 LaunchPlan* plan);
 

@@ -6,7 +6,8 @@
 
 namespace accel::cli {
 
-// Fills in the paradigm, machines, processes, devices and wrapper. Errors as of PlanLaunch().
+// Fills in the paradigm, machines, processes, devices and wrapper. Errors are
+// those of PlanLaunch().
 absl::Status PlanWorld(const EffectiveSettings& settings, const HostFacts& host, LaunchPlan* plan);
 
 }  // namespace accel::cli

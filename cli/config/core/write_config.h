@@ -13,14 +13,14 @@ namespace accel::cli {
 // The values of a file by section and key. The top level is the section with an empty name.
 using ConfigTree = std::map<std::string, std::map<std::string, Value>>;
 
-// Returns the text of a file: JSON if `path` ends in .json, else YAML. Keys are in alphabetical
-// order, sections among them. Pure.
+// Returns the text of a file: JSON if `path` ends in .json, else YAML. Keys and sections are in one
+// alphabetical order. Pure.
 std::string WriteTree(absl::string_view path, const ConfigTree& tree);
 
 // Returns the text of a file with these settings. Null values are left out.
 std::string WriteConfig(absl::string_view path, const std::vector<FileSetting>& settings);
 
-// Adds the top-level settings that Accelerate writes into every file and that `settings` lacks,
+// Accelerate writes some top-level settings into every file. Adds those that `settings` lacks,
 // with their defaults.
 void AddMissingDefaults(std::vector<FileSetting>* settings);
 

@@ -1,5 +1,5 @@
-// Each module is as Transformers makes it with AutoModel, without a head. The rows of several
-// architectures are shared where the modules have the same shapes.
+// The modules are those of the models that Transformers' AutoModel makes, without a head.
+// Architectures whose modules have the same shapes share rows.
 #include "cli/estimate/core/architecture_table.h"
 
 namespace accel::cli {

@@ -1,4 +1,4 @@
-// The tensors of common architectures, from their config.json.
+// Computes the tensors of models with common architectures from their config.json.
 #pragma once
 
 #include <string>
@@ -13,9 +13,10 @@ namespace accel::cli {
 // Returns "bert, distilbert, … and vit".
 std::string KnownArchitectures();
 
-// Returns the parameters and buffers of the model without a head, as Transformers' AutoModel makes
-// it. A module's matrices may be added up in one tensor. INVALID_ARGUMENT: malformed, a number is
-// missing or out of range, or the architecture is not known; the message lists the known ones.
+// Returns the parameters and buffers of the model that Transformers' AutoModel makes, which has no
+// head. One tensor may stand for several matrices of a module. INVALID_ARGUMENT: `json` is
+// malformed, a number is missing or out of range, or the architecture is not known. The message
+// then lists the known architectures.
 absl::StatusOr<std::vector<TensorSize>> TensorsOfConfig(absl::string_view file,
                                                         absl::string_view json);
 

@@ -1,5 +1,5 @@
-// The numbers of a config.json, by the expressions of the table of architectures. Pure. Not
-// thread-safe.
+// Evaluates expressions of the table of architectures with the numbers of a config.json.
+// Pure. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ class ConfigNumbers {
 
   uint64_t Eval(absl::string_view expression);
 
-  // Returns the part of a head that is rotated, which is from 0 to 1. If the config does not say
+  // Returns the part of a head that is rotated, from 0 to 1. If the config does not have
   // it, returns `fallback`.
   double RotaryPart(double fallback);
 

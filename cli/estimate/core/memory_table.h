@@ -20,7 +20,7 @@ std::string HumanBytes(double bytes);
 std::string MemoryTable(absl::string_view model, const ModelSizes& sizes,
                         const std::vector<std::string>& dtypes);
 
-// Returns the same as JSON, with sizes in bytes (docs/json.md).
+// Returns the facts of MemoryTable() as JSON, with sizes in bytes (docs/json.md).
 std::string MemoryJson(absl::string_view model, const ModelSizes& sizes,
                        const std::vector<std::string>& dtypes);
 

@@ -19,22 +19,22 @@ struct ModelSizes {
 struct TensorSize {
   std::string name;  // As in a state dict: "encoder.layer.0.attention.self.query.weight".
   uint64_t elements = 0;
-  uint64_t integer_bytes = 0;  // Size of an element that is no float. 0 for floats.
-  std::string layer = "";      // The layer it belongs to. If empty, the name decides.
+  uint64_t integer_bytes = 0;  // Size of an element if it is an integer. 0 for floats.
+  std::string layer = "";      // The layer of the tensor. If empty, the name decides.
 };
 
-// Adds up tensors. A layer is what has a number in its name ("layers.3"), a module "embeddings", or
-// else the module that owns the tensor. A name without dots is its own layer. INVALID_ARGUMENT: the
-// sizes exceed 2^63.
+// Adds up the sizes of tensors. The layer of a tensor is the part of its name up to the first
+// number ("layers.3") or up to "embeddings". If the name has neither, its layer is the module that
+// has the tensor. A name without dots is its own layer. INVALID_ARGUMENT: the sizes exceed 2^63.
 absl::StatusOr<ModelSizes> SizesOfTensors(const std::vector<TensorSize>& tensors);
 
 // Reads the header of a safetensors file: the JSON after its length. `file` is the name for
-// messages. INVALID_ARGUMENT: malformed.
+// messages. INVALID_ARGUMENT: `json` is malformed.
 absl::StatusOr<std::vector<TensorSize>> ReadSafetensorsHeader(absl::string_view file,
                                                               absl::string_view json);
 
 // Returns the names of the files of a model.safetensors.index.json, each once. INVALID_ARGUMENT:
-// malformed, or a name that leads out of the folder.
+// `json` is malformed, or a name leads out of the folder.
 absl::StatusOr<std::vector<std::string>> ReadIndex(absl::string_view file, absl::string_view json);
 
 }  // namespace accel::cli

@@ -1,4 +1,4 @@
-// JSON from files.
+// Parses JSON from files.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -8,8 +8,8 @@
 
 namespace accel::cli {
 
-// Parses a file's whole text. INVALID_ARGUMENT: malformed; the message begins with
-// "FILE:LINE:COLUMN: ".
+// Parses a file's whole text. INVALID_ARGUMENT: the text is malformed; the message begins
+// with "FILE:LINE:COLUMN: ".
 absl::StatusOr<nlohmann::json> ParseJson(absl::string_view file, absl::string_view text);
 
 }  // namespace accel::cli

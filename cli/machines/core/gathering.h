@@ -1,5 +1,5 @@
-// The machines of one launch until all of them are here: who takes part, under which name, and in
-// which order. Pure. Not thread-safe.
+// The machines that take part in one launch, with their names and their order, until all of them
+// are here. Pure. Not thread-safe.
 //
 // clang-format off
 //   join h1 (serves) ─▶ 1 of 3     join h2 ─▶ 2 of 3     h2 leaves ─▶ 1 of 3
@@ -19,7 +19,7 @@
 
 namespace accel::cli {
 
-// Maximum sizes of what a machine sends about itself.
+// Maximum sizes of the facts that a machine sends about itself.
 inline constexpr int kMaxRunTerms = 512;
 inline constexpr size_t kMaxRunTermBytes = 64 << 10;  // All terms of a machine together.
 inline constexpr size_t kMaxRunTextBytes = 256;
@@ -30,32 +30,33 @@ absl::Status CheckMachine(const v1::RunMachine& machine);
 
 class Gathering {
  public:
-  using Id = int;  // Names a machine until it leaves. Never reused.
+  using Id = int;  // Identifies a machine until it leaves. Never reused.
 
   struct Member {
     v1::RunMachine machine;
-    std::string node_name;    // The host's name, with a number if another member has the same.
+    // The host's name. Has a number if another member has the same name.
+    std::string node_name;
     int placement_order = 0;  // From 1. 0 until the gathering is complete.
   };
 
   // `machines` is at least 1.
   explicit Gathering(int machines) : machines_(machines) {}
 
-  // Lets a machine take part. The first one that joins sets the terms for all others.
-  // INVALID_ARGUMENT: as of CheckMachine(), or its terms or its version differ; the message has
-  // both values. ALREADY_EXISTS: another machine has its machine rank. OUT_OF_RANGE: there is no
-  // such machine rank. RESOURCE_EXHAUSTED: all machines are here, or were.
+  // Lets a machine take part. The first machine that joins sets the terms for all others.
+  // INVALID_ARGUMENT: as for CheckMachine(), or the machine's terms or version differ; the message
+  // has both values. ALREADY_EXISTS: another machine has its machine rank. OUT_OF_RANGE: there is
+  // no such machine rank. RESOURCE_EXHAUSTED: the gathering is or was complete.
   absl::StatusOr<Id> Join(const v1::RunMachine& machine);
 
-  // Removes a machine. After the gathering was complete, its place remains taken.
+  // Removes a machine. If the gathering was complete before, no other machine gets its place.
   void Leave(Id id);
 
-  // True from the moment when all machines are here, and afterwards.
+  // Returns true once all machines are here. Remains true if machines leave later.
   bool complete() const { return complete_; }
   int machines() const { return machines_; }
   const std::map<Id, Member>& members() const { return members_; }
 
-  // Returns the hosts that are here, in the order in which they came.
+  // Returns the hosts that are here, in the order in which they joined.
   std::vector<std::string> Hosts() const;
 
  private:

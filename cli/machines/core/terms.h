@@ -1,4 +1,5 @@
-// What the machines of one launch must have in common, and what each has for itself. Pure.
+// The settings that all machines of one launch must have in common, and those that each machine has
+// for itself. Pure.
 #pragma once
 
 #include <vector>
@@ -17,15 +18,15 @@ namespace accel::cli {
 std::vector<v1::RunTerm> TermsOf(const std::vector<std::string>& words, const LaunchPlan& plan,
                                  bool counts_itself);
 
-// Returns the spec that the machine that serves submits for all machines. It is the spec of that
-// machine without its variables, because each machine has its own: so no secret travels, and an
-// interface has the name that it has there. `processes` has the number for each machine rank, or is
-// empty.
+// Returns the spec that the serving machine submits for all machines. It is the spec of that
+// machine without its variables, because each machine uses its own variables. No secret is
+// therefore sent, and the name of a network interface may differ between machines. `processes` has
+// the number of processes for each machine rank, or is empty.
 v1::JobSpec SharedSpec(v1::JobSpec own, int machines, const std::vector<int>& processes);
 
-// Replaces what this machine has for itself in each generation that it must start: the command with
-// its paths, the working directory, the folder of output, and the variables of `own`. The ranks and
-// the world remain those of the plan.
+// In each generation that this machine must start, sets the fields that the machine has for itself.
+// These are the command with its paths, the working directory, the folder of output, and the
+// variables of `own`. The ranks and the world remain those of the plan.
 void UseOwnCommand(const v1::JobSpec& own, v1::NodeDesired* desired);
 
 }  // namespace accel::cli
