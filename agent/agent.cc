@@ -24,6 +24,19 @@ namespace {
 // in which the jobs then end here, apart from the graces that the coordinator gives them.
 constexpr absl::Duration kLongestAnswer = absl::Seconds(2);
 constexpr absl::Duration kLongestEnd = absl::Seconds(10);
+// The longest time for which a report that says only that generations start is held. Workers
+// usually run within a few milliseconds.
+constexpr absl::Duration kLongestHold = absl::Milliseconds(20);
+
+common::GenerationId IdOf(const StartPart& start) {
+  return {common::JobId(start.desired.key().job_id()), start.desired.key().generation()};
+}
+
+// Returns true if the report says no more than that a generation is about to start.
+bool IsStarting(const shim::ShimReport& report) {
+  return !report.shim_ended && report.generation.has_value() &&
+         report.generation->state == shim::GenerationReport::State::kStarting;
+}
 
 // Returns the folder of a generation's output. `own` is the directory that the job
 // asked for, if any.
@@ -54,7 +67,13 @@ Agent::Agent(Options options, Dependencies dependencies)
 }
 
 absl::Status Agent::RunOnce() {
-  for (const shim::ShimReport& report : with_.shims->TakeReports()) state_.Apply(report);
+  const bool is_held = IsHeld();
+  bool may_hold = is_held || state_.revision() == reported_revision_;
+  for (const shim::ShimReport& report : with_.shims->TakeReports()) {
+    state_.Apply(report);
+    may_hold &= IsStarting(report);
+  }
+  const uint64_t applied = state_.revision();
   Exchange();
   if (with_.accounts != nullptr) with_.accounts->Update();
   if (with_.code != nullptr) with_.code->Update();
@@ -67,6 +86,8 @@ absl::Status Agent::RunOnce() {
   // Without a desired state, for example in a new session, it is not known which starts wait.
   if (with_.code != nullptr && state_.has_desired()) with_.code->Set(uploads);
   Relay();
+  may_hold &= actions.empty() ? state_.revision() == applied : AreStarts(actions);
+  if (may_hold) HoldReport(is_held);
   ReportIfDue();
   return with_.link->fatal();
 }
@@ -161,8 +182,7 @@ void Agent::Act(const std::vector<AgentAction>& actions) {
 }
 
 void Agent::Perform(const StartPart& action) {
-  const common::GenerationId id{common::JobId(action.desired.key().job_id()),
-                                action.desired.key().generation()};
+  const common::GenerationId id = IdOf(action);
   common::LogInfo("start", {{"job", id.job.value()},
                             {"generation", id.generation},
                             {"workers", action.desired.workers_size()}});
@@ -260,10 +280,33 @@ void Agent::NoteRefusals() {
   common::LogWarning("refused stale commands of the coordinator", {{"so_far", refusals_noted_}});
 }
 
+bool Agent::AreStarts(const std::vector<AgentAction>& actions) const {
+  return !actions.empty() &&
+         std::all_of(actions.begin(), actions.end(), [this](const AgentAction& action) {
+           const auto* start = std::get_if<StartPart>(&action);
+           return start != nullptr && state_.IsAlive(IdOf(*start));
+         });
+}
+
+bool Agent::IsHeld() const {
+  return state_.revision() == held_revision_ && held_revision_ != reported_revision_;
+}
+
+void Agent::HoldReport(bool longer) {
+  if (!longer) held_until_ = with_.clock->Now() + kLongestHold;
+  held_revision_ = state_.revision();
+}
+
+absl::Time Agent::ReportDue() const {
+  if (session_ == 0) return absl::InfiniteFuture();
+  if (state_.revision() == reported_revision_) return next_report_;
+  if (IsHeld()) return std::min(held_until_, next_report_);
+  return absl::InfinitePast();
+}
+
 void Agent::ReportIfDue() {
   const absl::Time now = with_.clock->Now();
-  if (session_ == 0) return;
-  if (state_.revision() == reported_revision_ && now < next_report_) return;
+  if (now < ReportDue()) return;
   reported_revision_ = state_.revision();
   next_report_ = now + heartbeat_;
   v1::NodeObserved observed = state_.Observed(with_.link->max_report_bytes());
@@ -280,7 +323,7 @@ bool Agent::Wait(int stop_fd, absl::Time until) {
                   {with_.accounts == nullptr ? -1 : with_.accounts->wake_fd(), POLLIN, 0},
                   {with_.code == nullptr ? -1 : with_.code->wake_fd(), POLLIN, 0}};
   if (with_.accounts != nullptr) until = std::min(until, with_.accounts->wake_at());
-  if (session_ != 0) until = std::min(until, next_report_);
+  until = std::min(until, ReportDue());
   const absl::Duration left = until - with_.clock->Now();
   timespec timeout = absl::ToTimespec(std::max(left, absl::ZeroDuration()));
   const int ready =

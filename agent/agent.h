@@ -119,6 +119,15 @@ class Agent {
   // Passes the jobs of this node to the pruner.
   void TidyUp();
   void NoteRefusals();
+  // Returns true if these actions have started generations and have done nothing else.
+  bool AreStarts(const std::vector<AgentAction>& actions) const;
+  // Waits with the report of the present state, which says only that generations start, until
+  // something else happens: usually their workers run. One report then says what two would have
+  // said (docs/decisions/0088). If `longer`, an earlier report waits already, and its time remains.
+  void HoldReport(bool longer);
+  bool IsHeld() const;
+  // Returns when the next report must be sent.
+  absl::Time ReportDue() const;
   void ReportIfDue();
 
   const Options options_;
@@ -133,6 +142,8 @@ class Agent {
   uint64_t session_ = 0;
   uint64_t sequence_ = 0;
   uint64_t reported_revision_ = 0;
+  uint64_t held_revision_ = 0;  // The newest revision whose report may wait until held_until_.
+  absl::Time held_until_;
   absl::Time answered_at_;  // When the newest desired state of this session arrived.
   absl::Duration heartbeat_;
   absl::Time next_report_ = absl::InfinitePast();

@@ -53,10 +53,15 @@ class AgentFixture : public ::testing::Test {
     return forget;
   }
 
-  // Runs a turn of the agent and returns the last reported state.
+  // Runs a turn of the agent and returns the last reported state. If the agent holds its report of
+  // a new generation, lets that time pass.
   const v1::NodeObserved& Turn(Agent* agent) {
-    const absl::Status status = agent->RunOnce();
-    EXPECT_TRUE(status.ok()) << status;
+    EXPECT_TRUE(agent->RunOnce().ok());
+    const v1::NodeObserved now = agent->state().Observed(link_.max_report_bytes());
+    if (now.generations_size() > link_.reports.back().generations_size()) {
+      clock_.Advance(absl::Milliseconds(20));
+      EXPECT_TRUE(agent->RunOnce().ok());
+    }
     return link_.reports.back();
   }
 

@@ -73,7 +73,7 @@ class SimulatedAgent final : public grpc::ClientBidiReactor<v1::NodeObserved, v1
     {
       absl::MutexLock lock(&mutex_);
       writing_ = false;
-      again = node_.FinishStarts() || std::exchange(changed_, false);
+      again = std::exchange(changed_, false);
     }
     if (again) Report();
   }

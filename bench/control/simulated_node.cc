@@ -49,16 +49,6 @@ void SimulatedNode::Apply(const v1::NodeDesired& desired) {
   for (const uint64_t socket : desired.close_sockets()) CloseSocket(socket);
 }
 
-bool SimulatedNode::FinishStarts() {
-  bool any = false;
-  for (v1::ObservedGeneration& part : *observed_.mutable_generations()) {
-    if (part.state() != v1::ObservedGeneration::STARTING) continue;
-    part.set_state(v1::ObservedGeneration::RUNNING);
-    any = true;
-  }
-  return any;
-}
-
 const v1::NodeObserved& SimulatedNode::Report() {
   observed_.set_sequence(observed_.sequence() + 1);
   return observed_;
@@ -68,7 +58,9 @@ void SimulatedNode::Start(const v1::DesiredGeneration& desired) {
   v1::ObservedGeneration* part = observed_.add_generations();
   part->set_job_id(desired.key().job_id());
   part->set_generation(desired.key().generation());
-  part->set_state(v1::ObservedGeneration::STARTING);
+  // A real agent reports a start when its workers run, which is within the 20 ms for which it holds
+  // that report (docs/decisions/0088).
+  part->set_state(v1::ObservedGeneration::RUNNING);
   for (const v1::DesiredWorker& worker : desired.workers()) {
     v1::ObservedWorker* started = part->add_workers();
     started->set_rank(worker.rank());

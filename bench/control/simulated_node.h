@@ -13,11 +13,8 @@ class SimulatedNode {
  public:
   explicit SimulatedNode(int number);
 
-  // Acts on the desired state. New generations are STARTING.
+  // Acts on the desired state. New generations are RUNNING at once.
   void Apply(const v1::NodeDesired& desired);
-
-  // Lets STARTING generations run. Returns true if there were any.
-  bool FinishStarts();
 
   // Returns the next report.
   const v1::NodeObserved& Report();

@@ -1,0 +1,110 @@
+// When an agent reports, and what it holds back.
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "absl/status/status.h"
+#include "agent/agent_fixture.h"
+#include "common/status_matchers.h"
+
+namespace accel::agent {
+namespace {
+
+using State = v1::ObservedGeneration;
+
+class AgentReportTest : public AgentFixture {
+ protected:
+  AgentReportTest() { RunOnce(); }
+
+  void RunOnce() { EXPECT_OK(agent_.RunOnce()); }
+
+  // The states of the generations in the newest report.
+  std::vector<State::State> Reported() const {
+    std::vector<State::State> states;
+    for (const State& part : link_.reports.back().generations()) states.push_back(part.state());
+    return states;
+  }
+
+  using States = std::vector<State::State>;
+
+  Agent agent_{{.identity = Identity()}, With(/*relays=*/&relays_, &link_)};
+
+ private:
+  class NoRelays final : public LogRelays {
+    void Set(const std::vector<RelaySource>&) override {}
+  };
+  NoRelays relays_;
+};
+
+TEST_F(AgentReportTest, AStartIsReportedOnceItsWorkersRun) {
+  link_.Desire(Start("a"));
+  RunOnce();
+  EXPECT_EQ(link_.reports.size(), 1u) << "only the first one";
+  shims_.ExecDone(common::JobId("a"));
+  RunOnce();
+  ASSERT_EQ(link_.reports.size(), 2u);
+  EXPECT_EQ(Reported(), States{State::RUNNING});
+  EXPECT_EQ(link_.reports.back().applied_version(), 1u);
+}
+
+TEST_F(AgentReportTest, AStartThatTakesLongIsReported) {
+  link_.Desire(Start("a"));
+  RunOnce();
+  clock_.Advance(absl::Milliseconds(19));
+  RunOnce();
+  EXPECT_EQ(link_.reports.size(), 1u);
+  clock_.Advance(absl::Milliseconds(1));
+  RunOnce();
+  ASSERT_EQ(link_.reports.size(), 2u);
+  EXPECT_EQ(Reported(), States{State::STARTING});
+}
+
+TEST_F(AgentReportTest, AStartThatFailsIsReportedAtOnce) {
+  shims_.FailNextShim(absl::InternalError("no memory"));
+  link_.Desire(Start("a"));
+  RunOnce();
+  ASSERT_EQ(link_.reports.size(), 2u);
+  EXPECT_EQ(Reported(), States{State::ENDED});
+}
+
+// What has happened meanwhile does not wait for the workers.
+TEST_F(AgentReportTest, NothingElseIsHeld) {
+  link_.Desire(Start("a"));
+  RunOnce();
+  shims_.ExecDone(common::JobId("a"));
+  RunOnce();
+  v1::NodeDesired both = Start("b");
+  *both.add_generations() = Start("a").generations(0);
+  link_.Desire(both);
+  shims_.Exit(common::JobId("a"), 0, shim::ExitFact{.code = 3}, {});
+  RunOnce();
+  ASSERT_EQ(link_.reports.size(), 3u);
+  EXPECT_EQ(Reported(), (States{State::ENDED, State::STARTING}));
+}
+
+TEST_F(AgentReportTest, AnotherStartDoesNotExtendTheTime) {
+  link_.Desire(Start("a"));
+  RunOnce();
+  clock_.Advance(absl::Milliseconds(15));
+  v1::NodeDesired both = Start("b");
+  *both.add_generations() = Start("a").generations(0);
+  link_.Desire(both);
+  RunOnce();
+  EXPECT_EQ(link_.reports.size(), 1u);
+  clock_.Advance(absl::Milliseconds(5));
+  RunOnce();
+  ASSERT_EQ(link_.reports.size(), 2u);
+  EXPECT_EQ(Reported(), (States{State::STARTING, State::STARTING}));
+}
+
+TEST_F(AgentReportTest, ANewSessionHasTheFirstReportAtOnce) {
+  link_.Desire(Start("a"));
+  RunOnce();
+  link_.SetSession(2);
+  RunOnce();
+  ASSERT_EQ(link_.reports.size(), 2u);
+  EXPECT_EQ(Reported(), States{State::STARTING});
+}
+
+}  // namespace
+}  // namespace accel::agent
