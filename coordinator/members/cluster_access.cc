@@ -19,11 +19,12 @@ absl::StatusOr<std::unique_ptr<ClusterAccess>> ClusterAccess::Make(ClusterAuthor
 
 void ClusterAccess::Attach(Coordinator* coordinator, Entrance* entrance, std::string address,
                            std::function<void(const std::string& serial)> cut) {
+  entrance->SetAuthorities(security::NameOfAuthorities(authority_.get()->bundle()));
+  slot_.Set(coordinator, entrance, std::move(address));
+  // After the slot is set, because NoteSeen() blocks until then, and SetCallbacks() may call it.
   credentials_.SetCallbacks(
       {.on_seen = [this](const std::string& serial) { desk_.NoteSeen(serial); },
        .on_refused = std::move(cut)});
-  entrance->SetAuthorities(security::NameOfAuthorities(authority_.get()->bundle()));
-  slot_.Set(coordinator, entrance, std::move(address));
 }
 
 absl::Status ClusterAccess::Begin(absl::Time wall) {

@@ -10,8 +10,10 @@
 #include "absl/time/clock.h"
 #include "common/status_matchers.h"
 #include "coordinator/coordinator_loop.h"
+#include "coordinator/core/access/access_rows.h"
 #include "coordinator/members/access_desk.h"
 #include "coordinator/members/admissions.h"
+#include "coordinator/members/cluster_access.h"
 #include "coordinator/members/cluster_authority.h"
 #include "coordinator/members/present_authority.h"
 #include "coordinator/members/stored_credentials.h"
@@ -214,6 +216,24 @@ TEST_F(MembersTest, AForgedCertificateIsRefusedAlthoughItsNamesAreKnown) {
   EXPECT_THAT(table_.Find(SerialOf(honest), forged.certificate()).status(),
               StatusIs(absl::StatusCode::kUnauthenticated, HasSubstr("not the one")));
   EXPECT_OK(Find(honest));
+}
+
+// A call may arrive between the start of the server and Attach().
+TEST_F(MembersTest, AFirstUseBeforeAttachIsRecorded) {
+  const std::string certificate = Join(*AddNode()).certificate;
+  ASSERT_OK_AND_ASSIGN(ClusterAuthority other, ClusterAuthority::Make("c1", absl::Now()));
+  ASSERT_OK_AND_ASSIGN(const auto access, ClusterAccess::Make(std::move(other), absl::Now()));
+  ASSERT_OK_AND_ASSIGN(const std::vector<Row> rows, store_.Load());
+  AccessState stored;
+  for (const Row& row : rows) ASSERT_OK(TakeAccessRow(row, &stored));
+  access->credentials()->Apply(stored, EverythingOf(stored));
+  ASSERT_OK(access->credentials()->Find(SerialOf(certificate), certificate));
+  access->Attach(loop_.get(), &entrance_, "", [](const std::string&) {});
+  ASSERT_OK_AND_ASSIGN(
+      const v1::ListMembersResponse list,
+      Await<v1::ListMembersResponse>([&](auto done) { desk_->ListMembers({}, std::move(done)); }));
+  ASSERT_EQ(list.credentials_size(), 1);
+  EXPECT_GT(list.credentials(0).seen_unix_ms(), 0);
 }
 
 TEST_F(MembersTest, UnknownCertificatesAreNamed) {

@@ -1,5 +1,6 @@
 #include "coordinator/members/stored_credentials.h"
 
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -37,8 +38,16 @@ Role RoleOf(const v1::Member& member) {
 }  // namespace
 
 void StoredCredentials::SetCallbacks(Callbacks callbacks) {
-  absl::MutexLock lock(&mutex_);
-  callbacks_ = std::move(callbacks);
+  std::set<std::string> refused;
+  std::set<std::string> seen;
+  {
+    absl::MutexLock lock(&mutex_);
+    callbacks_ = callbacks;
+    refused.swap(early_refused_);
+    seen.swap(early_seen_);
+  }
+  for (const std::string& serial : refused) callbacks.on_refused(serial);
+  for (const std::string& serial : seen) callbacks.on_seen(serial);
 }
 
 void StoredCredentials::Apply(const AccessState& state, const AccessChanges& changes) {
@@ -68,6 +77,7 @@ void StoredCredentials::Apply(const AccessState& state, const AccessChanges& cha
       entry.credential.clear_certificate();
       if (found->second.state() != v1::Credential::VALID) refused.push_back(serial);
     }
+    if (on_refused == nullptr) early_refused_.insert(refused.begin(), refused.end());
   }
   if (on_refused == nullptr) return;
   for (const std::string& serial : refused) on_refused(serial);
@@ -94,6 +104,7 @@ absl::StatusOr<Caller> StoredCredentials::Find(const std::string& serial,
     if (wall - entry.noted >= kSeenPause) {
       entry.noted = wall;
       on_seen = callbacks_.on_seen;
+      if (on_seen == nullptr) early_seen_.insert(serial);
     }
   }
   if (on_seen != nullptr) on_seen(serial);

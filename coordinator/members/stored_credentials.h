@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -32,9 +33,10 @@ class StoredCredentials final : public CredentialTable {
     std::function<void(const std::string& serial)> on_refused;
   };
 
-  // Sets the callbacks. Called once, immediately after the server has started. Calls that arrive
-  // before it cause no callback. The callbacks run on the thread that calls Find() or Apply(), and
-  // must not block.
+  // Sets the callbacks, which must not be null. Called once, immediately after the server has
+  // started. Calls and changes can arrive a moment before it. SetCallbacks() makes the callbacks
+  // for those. The other callbacks run on the thread that calls Find() or Apply(), and must not
+  // block.
   void SetCallbacks(Callbacks callbacks);
 
   // Copies committed changes into the table. CoordinatorLoop::Options::on_access calls it.
@@ -59,6 +61,9 @@ class StoredCredentials final : public CredentialTable {
   const std::function<absl::Time()> wall_;
   mutable absl::Mutex mutex_;
   Callbacks callbacks_ ABSL_GUARDED_BY(mutex_);
+  // The serials for which on_seen and on_refused must be called once they are set.
+  mutable std::set<std::string> early_seen_ ABSL_GUARDED_BY(mutex_);
+  std::set<std::string> early_refused_ ABSL_GUARDED_BY(mutex_);
   mutable std::map<std::string, Entry> entries_ ABSL_GUARDED_BY(mutex_);  // By serial.
   std::map<MemberId, v1::Member> members_ ABSL_GUARDED_BY(mutex_);
 };
