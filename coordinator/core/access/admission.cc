@@ -189,8 +189,9 @@ absl::StatusOr<v1::Credential> Admit(const Newcomer& newcomer, absl::Time wall, 
   if (is_node && !state->members.contains(member) && state->members.size() >= kMaxMembers) {
     return absl::ResourceExhaustedError("the cluster has too many members");
   }
-  ACCEL_RETURN_IF_ERROR(MakeRoom(member, wall, state, changes));
   ACCEL_ASSIGN_OR_RETURN(v1::Credential made, make(member.second));
+  // After make(), because no credential may make room for one that cannot be made.
+  ACCEL_RETURN_IF_ERROR(MakeRoom(member, wall, state, changes));
   made = Complete(std::move(made), member, newcomer.key_hash, wall);
   made.set_token_id(newcomer.token_id);
   made.set_label(newcomer.label);

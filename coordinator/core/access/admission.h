@@ -1,9 +1,8 @@
 // Admits members to the cluster: makes and spends one-time keys. Pure: secrets arrive as hashes,
 // the caller makes the certificates, and `wall` is the time of the wall clock.
 //
-// An error leaves the state unchanged, with two exceptions. Expired keys and invalid credentials
-// may have been forgotten. If the certificate could not be made, an older credential may already
-// have made room for it.
+// An error leaves the state unchanged, except that expired keys and invalid credentials may have
+// been forgotten.
 #pragma once
 
 #include <string>

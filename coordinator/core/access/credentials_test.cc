@@ -233,6 +233,18 @@ TEST_F(CrowdTest, TheLeastRecentlyUsedOfAManyUseKeyMakesRoom) {
   EXPECT_GE(state_.credentials.size(), 2 * kMaxCredentialsOfMember - 1);
 }
 
+TEST_F(CrowdTest, ACertificateThatCannotBeMadeChangesNothing) {
+  Fill(-1);
+  changes_ = {};
+  const Newcomer newcomer = {v1::USER_MEMBER, "many", "hash of many", "another", "", "", "ci"};
+  const auto fail = [](const std::string&) { return absl::InternalError("OpenSSL failed"); };
+  EXPECT_THAT(Admit(newcomer, wall_, fail, &state_, &changes_).status(),
+              StatusIs(kInternal, HasSubstr("OpenSSL failed")));
+  EXPECT_EQ(Why("serial-1"), "");
+  EXPECT_TRUE(changes_.empty());
+  changes_ = EverythingOf(state_);  // For TearDown().
+}
+
 TEST_F(CrowdTest, APersonsMachinesMakeNoRoom) {
   Fill(1);
   ASSERT_OK(Add(Request(v1::USER_MEMBER, "ci"), "more"));
