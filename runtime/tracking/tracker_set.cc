@@ -71,11 +71,13 @@ void TrackerSet::each(const Call& call) {
 }
 
 void TrackerSet::start(const std::filesystem::path& folder, const TrackedValues& config) {
+  // Checked on every process, so that a mistake of the program is an error on all processes.
+  // Checked for all trackers before the first is made, because a run has either all of its trackers
+  // or none.
+  for (const Entry& entry : trackers_) require_folder(entry.choice, folder);
   finish();
   for (Entry& entry : trackers_) {
     entry.failures = 0;
-    // Checked on every process, so that a mistake of the program is an error on all processes.
-    require_folder(entry.choice, folder);
     if (writes_) {
       entry.tracker = make_tracker(entry.choice, folder);
     } else {

@@ -23,7 +23,7 @@ class TrackerSet {
   TrackerSet(const std::vector<TrackerChoice>& choices, bool writes);
 
   // Begins a run with files in `folder`. Ends a run that has begun before. Throws
-  // std::invalid_argument if a tracker needs a folder and `folder` is empty.
+  // std::invalid_argument, and changes nothing, if a tracker needs a folder and `folder` is empty.
   void start(const std::filesystem::path& folder, const TrackedValues& config);
   // Throws std::logic_error if there are trackers and no run has begun.
   void log(const TrackedValues& values, std::optional<std::int64_t> step);

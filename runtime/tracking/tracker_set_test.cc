@@ -18,6 +18,7 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 
 // Records its calls, and throws while `fails` is set.
 class RecordingTracker : public Tracker {
@@ -134,6 +135,21 @@ TEST(TrackerSetTest, JsonLinesKeepEveryValueAndContinueAfterARestart) {
   EXPECT_EQ(lines[2]["config"], json::object());
   EXPECT_FALSE(lines[3].contains("step"));
   EXPECT_GT(lines[3]["time"].get<double>(), 1.7e9);
+}
+
+TEST(TrackerSetTest, AMissingFolderLeavesTheRunAsItWas) {
+  const fs::path folder = fresh_folder("missing");
+  const auto own = std::make_shared<RecordingTracker>();
+  TrackerSet trackers({own, "jsonl"}, true);
+  EXPECT_THAT(error_of([&] { trackers.start("", {}); }), HasSubstr("project_dir"));
+  EXPECT_EQ(error_of([&] { trackers.finish(); }), "");
+  EXPECT_THAT(own->calls, IsEmpty());
+  trackers.start(folder, {});
+  EXPECT_THAT(error_of([&] { trackers.start("", {}); }), HasSubstr("project_dir"));
+  trackers.log({{"loss", 1}}, 1);
+  trackers.finish();
+  EXPECT_THAT(own->calls, ElementsAre("config of 0", "loss at 1", "finish"));
+  EXPECT_EQ(lines_of(folder / "metrics.jsonl").size(), 2u);
 }
 
 TEST(TrackerSetTest, OtherProcessesWriteNothing) {
