@@ -37,19 +37,30 @@ std::string await_report(const RankNotes& notes, int rank, const RankFilesPace& 
   }
 }
 
+void report_error(const RankNotes& notes, int rank, const std::exception& error) {
+  try {
+    notes.write(report_key(rank), kFailed + std::string(error.what()));
+  } catch (const std::exception&) {
+    // The first error is the one to rethrow. Rank 0 learns from the silence that this rank failed.
+  }
+}
+
 }  // namespace
 
 void report_files(const RankNotes& notes, int rank, const std::function<WrittenFiles()>& write,
                   RankFilesPace pace) {
-  std::future<WrittenFiles> writing = std::async(std::launch::async, write);
-  for (int beat = 1; writing.wait_for(pace.sign_of_life) != std::future_status::ready; ++beat) {
-    notes.write(life_key(rank), std::to_string(beat));
-  }
+  // Outside of the try block, because its destructor waits for `write`, and an error of the notes
+  // is reported without waiting.
+  std::future<WrittenFiles> writing;
   try {
+    writing = std::async(std::launch::async, write);
+    for (int beat = 1; writing.wait_for(pace.sign_of_life) != std::future_status::ready; ++beat) {
+      notes.write(life_key(rank), std::to_string(beat));
+    }
     notes.write(report_key(rank),
                 manifest_text({.iteration = 0, .num_processes = 1, .files = writing.get()}));
   } catch (const std::exception& error) {
-    notes.write(report_key(rank), kFailed + std::string(error.what()));
+    report_error(notes, rank, error);
     throw;
   }
 }

@@ -24,7 +24,8 @@ struct RankFilesPace {
 };
 
 // Calls `write` on another thread and reports the returned files, or the error, which is also
-// rethrown. Called by every rank except 0.
+// rethrown. An error of a sign of life is such an error too: it is reported immediately, and
+// rethrown once `write` has ended. Called by every rank except 0.
 void report_files(const RankNotes& notes, int rank, const std::function<WrittenFiles()>& write,
                   RankFilesPace pace = {});
 

@@ -99,6 +99,40 @@ TEST(RankFiles, AnErrorOfARankIsTheErrorOfAll) {
             "rank 1: x: no space left");
 }
 
+// Rank 0 would otherwise wait until the rank counts as lost.
+TEST(RankFiles, ASignOfLifeThatFailsIsTheErrorOfAll) {
+  Notes notes;
+  RankNotes failing = notes.of_a_rank();
+  failing.write = [write = failing.write](const std::string& key, const std::string& text) {
+    if (key == "life_1") throw CheckpointError("connection reset");
+    write(key, text);
+  };
+  const auto report = [&] {
+    const auto slow = [&] {
+      // Ends only once rank 0 has the report, so the report does not wait for the files.
+      notes.of_a_rank().read("report_1", kPatient.silence);
+      return one_file("model/a");
+    };
+    report_files(failing, 1, slow, kPatient);
+  };
+  EXPECT_EQ(error_of(report), "connection reset");
+  EXPECT_EQ(error_of([&] { collect_files(notes.of_a_rank(), 2, kFast); }),
+            "rank 1: connection reset");
+}
+
+TEST(RankFiles, AnErrorThatCannotBeReportedIsRethrown) {
+  RankNotes failing;
+  failing.write = [](const std::string&, const std::string&) {
+    throw CheckpointError("connection reset");
+  };
+  EXPECT_EQ(error_of([&] {
+              report_files(
+                  failing, 1, []() -> WrittenFiles { throw CheckpointError("no space left"); },
+                  kFast);
+            }),
+            "no space left");
+}
+
 TEST(RankFiles, ARankThatIsSilentIsLost) {
   Notes notes;
   notes.of_a_rank().write("life_1", "7");
