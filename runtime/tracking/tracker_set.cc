@@ -56,6 +56,12 @@ TrackerSet::TrackerSet(const std::vector<TrackerChoice>& choices, bool writes) :
   }
 }
 
+void TrackerSet::note_failure(Entry& entry, const char* what) {
+  if (entry.failures++ > 0) return;
+  std::cerr << "accel: tracker " << entry.name << ": " << what << "; training continues"
+            << std::endl;
+}
+
 template <typename Call>
 void TrackerSet::each(const Call& call) {
   for (Entry& entry : trackers_) {
@@ -63,9 +69,9 @@ void TrackerSet::each(const Call& call) {
     try {
       call(*entry.tracker);
     } catch (const std::exception& error) {
-      if (entry.failures++ > 0) continue;
-      std::cerr << "accel: tracker " << entry.name << ": " << error.what() << "; training continues"
-                << std::endl;
+      note_failure(entry, error.what());
+    } catch (...) {
+      note_failure(entry, "threw an exception that is no std::exception");
     }
   }
 }

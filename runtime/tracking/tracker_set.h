@@ -12,7 +12,7 @@
 
 namespace accel::runtime {
 
-// The trackers of a run. Exceptions of a tracker (std::exception) never reach the caller. If a
+// The trackers of a run. Exceptions of a tracker, of any type, never reach the caller. If a
 // tracker throws, it loses the values of that call, and later calls are still made. The first
 // failure of each tracker is logged to standard error, and finish() logs how many calls failed
 // (docs/decisions/0020). Not thread-safe.
@@ -40,6 +40,7 @@ class TrackerSet {
     std::shared_ptr<Tracker> tracker;  // Null while there is no run.
     std::size_t failures = 0;
   };
+  static void note_failure(Entry& entry, const char* what);
   template <typename Call>
   void each(const Call& call);
 

@@ -95,6 +95,26 @@ TEST(TrackerSetTest, AFailureIsLoggedOnceAndLosesOnlyItsValues) {
   EXPECT_EQ(lines_of(folder / "metrics.jsonl").size(), 4u);
 }
 
+// Throws what is no std::exception.
+class OddTracker : public RecordingTracker {
+ public:
+  void log(const TrackedValues&, std::optional<std::int64_t>) override { throw 7; }
+};
+
+TEST(TrackerSetTest, AFailureOfAnyTypeLosesOnlyItsValues) {
+  const auto own = std::make_shared<OddTracker>();
+  TrackerSet trackers({own}, true);
+  trackers.start("", {});
+  testing::internal::CaptureStderr();
+  EXPECT_NO_THROW(trackers.log({{"loss", 2}}, 1));
+  trackers.finish();
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "accel: tracker recording: threw an exception that is no std::exception; training "
+            "continues\n"
+            "accel: tracker recording lost the values of 1 calls\n");
+  EXPECT_THAT(own->calls, ElementsAre("config of 0", "finish"));
+}
+
 TEST(TrackerSetTest, AFolderThatCannotBeMadeDoesNotEndTraining) {
   const fs::path file = fresh_folder("file");
   fs::create_directories(file.parent_path());
