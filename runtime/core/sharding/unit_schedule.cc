@@ -40,7 +40,7 @@
 namespace accel::runtime {
 namespace {
 
-// The number of reads that are noted. It is limited, because an evaluation may make any number
+// Maximum number of reads that are noted. It is limited, because an evaluation may make any number
 // of forward passes.
 constexpr std::size_t kMaxReads = 100'000;
 
@@ -92,6 +92,11 @@ void UnitSchedule::leave(int next, UnitActions& actions) {
 
 // Notes that `unit` is read, and returns the unit that is expected next, or -1.
 int UnitSchedule::follow(int unit) {
+  if (read_.size() == kMaxReads && !is_backward_) {
+    // Drops the older half, because the next backward pass follows the latest forward pass.
+    // Dropping one read at a time would move all others each time.
+    read_.erase(read_.begin(), read_.begin() + kMaxReads / 2);
+  }
   if (read_.size() < kMaxReads) read_.push_back(unit);
   if (deviates_) return -1;
   if (followed_ == expected_.size() && !is_backward_) followed_ = 0;  // Another forward pass.

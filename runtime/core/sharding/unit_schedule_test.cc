@@ -117,6 +117,18 @@ TEST(UnitScheduleTest, APassThatDeviatesIsNotPrefetchedFromThereOn) {
   EXPECT_EQ(text_of(schedule.free_all()), "free 2, free 0");
 }
 
+// An evaluation makes any number of forward passes, and the last one precedes the backward pass.
+TEST(UnitScheduleTest, ALongEvaluationLeavesTheOrderOfTheLatestForwardPass) {
+  UnitSchedule schedule(kLayers, {.backward_prefetch = BackwardPrefetch::kPre});
+  for (int pass = 0; pass < 30'000; ++pass) {
+    for (const int unit : {0, 2, 1, 3, 0}) schedule.touch(unit);
+  }
+  forward(schedule);
+  EXPECT_EQ(backward(schedule),
+            "prefetch 3, gather 3, prefetch 2, reduce 3, free 3, gather 2, prefetch 1, reduce 2, "
+            "free 2, gather 1, reduce 1, free 1, reduce 0, free 0");
+}
+
 TEST(UnitScheduleTest, AGradientThatComesLateIsReducedWithTheRest) {
   UnitSchedule schedule(kLayers, {});
   schedule.begin_backward();
