@@ -17,4 +17,8 @@ absl::Duration StopGrace(const Limits& limits, const v1::JobSpec& spec) {
   return MillisOr(spec.stop_grace_ms(), limits.cancel_grace);
 }
 
+absl::Duration StartDeadline(const Limits& limits, const v1::JobSpec& spec) {
+  return MillisOr(spec.start_deadline_ms(), limits.start_deadline);
+}
+
 }  // namespace accel::coordinator

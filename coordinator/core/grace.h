@@ -1,5 +1,6 @@
-// The graces of a job: the times from SIGTERM to SIGKILL that its spec asks for, or else the
-// defaults of Limits (cluster_state.h). The shim counts them (shim/generation_processes.cc).
+// The graces and the start deadline of a job that its spec asks for, or else the defaults of Limits
+// (cluster_state.h). A grace is the time from SIGTERM to SIGKILL. The shim counts it
+// (shim/generation_processes.cc).
 #pragma once
 
 #include "absl/time/time.h"
@@ -14,5 +15,8 @@ absl::Duration FailureGrace(const Limits& limits, const v1::JobSpec& spec);
 // Returns the grace of a stop that a person or a rule wants: a cancel, the time limit, a
 // drain, or growth.
 absl::Duration StopGrace(const Limits& limits, const v1::JobSpec& spec);
+
+// Returns how long all ranks of a generation may need to start.
+absl::Duration StartDeadline(const Limits& limits, const v1::JobSpec& spec);
 
 }  // namespace accel::coordinator

@@ -6,6 +6,7 @@
 #include "common/check.h"
 #include "common/job_phase.h"
 #include "coordinator/core/failure_policy.h"
+#include "coordinator/core/grace.h"
 #include "coordinator/core/job_bytes.h"
 #include "coordinator/core/job_state.h"
 
@@ -44,9 +45,7 @@ class Performer {
     }
     job.set_devices(start.devices);
     const v1::JobSpec& spec = job.spec();
-    entry.start_by =
-        now_ + (spec.start_deadline_ms() > 0 ? absl::Milliseconds(spec.start_deadline_ms())
-                                             : state_.limits.start_deadline);
+    entry.start_by = now_ + StartDeadline(state_.limits, spec);
     if (entry.end_by == absl::InfiniteFuture() && spec.time_limit_ms() > 0) {
       entry.end_by = now_ + absl::Milliseconds(spec.time_limit_ms());
     }

@@ -13,6 +13,7 @@
 #include "coordinator/core/job_spec.h"
 #include "coordinator/core/job_state.h"
 #include "coordinator/core/records.h"
+#include "coordinator/core/recover_times.h"
 #include "proto/store.pb.h"
 
 namespace accel::coordinator {
@@ -124,9 +125,10 @@ class Recovery {
     if (stored.job_id() != key.id) return Damaged(row.key, "it is of another job");
     if (!common::IsFinal(stored.phase())) return Damaged(row.key, "its phase is not final");
     state_.ids.Skip(common::JobId(key.id));
-    ends_.push_back({{common::JobId(key.id), stored.submit_id(), stored.owner(), stored.phase(),
-                      stored.exit_code(), stored.ended_unix_ms()},
-                     std::min(Time(stored.dropped_us(), opening_.now), opening_.now)});
+    ends_.push_back(
+        {{common::JobId(key.id), stored.submit_id(), stored.owner(), stored.phase(),
+          stored.exit_code(), stored.ended_unix_ms()},
+         std::min(FromStored(stored.dropped_us(), shift_, opening_.now), opening_.now)});
     return absl::OkStatus();
   }
 
@@ -173,13 +175,8 @@ class Recovery {
     entry.cancel = stored.cancel();
     entry.cancel_at_once = stored.cancel_at_once();
     entry.stop_grace = absl::Microseconds(stored.stop_grace_us());
-    entry.start_by = Time(stored.start_by_us(), absl::InfiniteFuture());
-    entry.end_by = Time(stored.end_by_us(), absl::InfiniteFuture());
-    entry.started = Time(stored.started_us(), absl::Time());
-    entry.not_before = Time(stored.not_before_us(), absl::InfinitePast());
     entry.history = History(stored);
-    entry.failed = {Time(stored.failed_earliest_us(), absl::Time()),
-                    Time(stored.failed_latest_us(), absl::Time())};
+    ReadTimes(stored, shift_, &entry);
     if (stored.spends() < 0 || stored.spends() > static_cast<int32_t>(Spends::kMembership)) {
       return Damaged(row.key, "it spends an unknown budget");
     }
@@ -190,14 +187,9 @@ class Recovery {
     return absl::OkStatus();
   }
 
-  FailureHistory History(const v1::StoredJob& stored) const {
+  // Returns the history without its times.
+  static FailureHistory History(const v1::StoredJob& stored) {
     FailureHistory history;
-    for (const int64_t at : stored.failures_us()) {
-      history.failures.push_back(Time(at, absl::Time()));
-    }
-    for (const int64_t at : stored.membership_changes_us()) {
-      history.membership_changes.push_back(Time(at, absl::Time()));
-    }
     history.quick = stored.quick_failures();
     history.alike = stored.alike_failures();
     history.signature = stored.signature();
@@ -266,7 +258,7 @@ class Recovery {
       return absl::OkStatus();
     }
     state_.unfinished.Insert(id, entry->job.spec().owner());
-    LimitTimes(entry);
+    LimitTimes(state_, opening_.now, entry);
     if (!HoldsNodes(entry->job.phase())) return absl::OkStatus();
     if (CurrentGeneration(entry->job) == nullptr) {
       return absl::DataLossError(
@@ -274,17 +266,6 @@ class Recovery {
     }
     entry->start_revision = entry->stop_revision = ++state_.revision;
     return HoldNodes(id, *CurrentGeneration(entry->job));
-  }
-
-  void LimitTimes(JobEntry* entry) const {
-    const Limits& limits = state_.limits;
-    // The nodes need time to connect again before they can report a start.
-    const absl::Time earliest = opening_.now + limits.longest_reconnect + NodeTimeout(state_);
-    entry->start_by = std::max(entry->start_by, earliest);
-    entry->not_before = std::min(entry->not_before, opening_.now + limits.longest_restart_pause);
-    if (entry->end_by == absl::InfiniteFuture()) return;
-    entry->end_by = std::min(entry->end_by,
-                             opening_.now + absl::Milliseconds(entry->job.spec().time_limit_ms()));
   }
 
   absl::Status HoldNodes(const common::JobId& id, const v1::GenerationRecord& generation) {
@@ -326,10 +307,6 @@ class Recovery {
         changes_.ends.insert(std::move(id));
       }
     }
-  }
-
-  absl::Time Time(int64_t stored_us, absl::Time unset) const {
-    return stored_us == 0 ? unset : absl::FromUnixMicros(stored_us) + shift_;
   }
 
   const Opening& opening_;

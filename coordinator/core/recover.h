@@ -20,9 +20,9 @@
 // continues when the coordinator restarts, so a stored deadline remains valid after any absence.
 // After a reboot, Recover() converts each deadline through the wall clock, because both boots share
 // only that clock. If the wall clock was changed in the meantime, the converted times are wrong.
-// Recover() therefore bounds a time limit by its full length and a restart pause by
-// Limits::longest_restart_pause. Silence of nodes is not affected, because it is never
-// stored (invariant 9).
+// Recover() therefore bounds a time limit and a start deadline by their full lengths, and a restart
+// pause by Limits::longest_restart_pause. Times of earlier failures and starts are at most now
+// (recover_times.h). Silence of nodes is not affected, because it is never stored (invariant 9).
 #pragma once
 
 #include <string>

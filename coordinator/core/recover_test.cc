@@ -20,6 +20,7 @@ namespace accel::coordinator {
 namespace {
 
 using ::accel::testing::StatusIs;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 constexpr char kBoot[] = "boot-1";
@@ -190,6 +191,26 @@ TEST_F(RecoverTest, AWallClockThatWasSetBackGivesNoMoreThanTheWholeLimit) {
   const absl::StatusOr<ClusterState> next = Recover(rows_, Limits(), Now("boot-2"));
   ASSERT_OK(next);
   EXPECT_EQ(next->jobs.at(running_).end_by, now_ + absl::Seconds(100));
+}
+
+// Otherwise the job would wait for a year for a rank that never starts, and each of its failures
+// would count against its restarts for a year.
+TEST_F(RecoverTest, AWallClockThatWasSetBackMakesNoDeadlineAndNoFailureLater) {
+  JobEntry& entry = state_.jobs.at(running_);
+  entry.failed = {now_, now_};
+  entry.history.failures = entry.history.membership_changes = {now_};
+  rows_ = RowsOf(state_, changes_).put;
+  wall_ -= absl::Hours(24 * 365);
+  now_ = absl::UnixEpoch() + absl::Seconds(5);
+  const absl::StatusOr<ClusterState> next = Recover(rows_, Limits(), Now("boot-2"));
+  ASSERT_OK(next);
+  const JobEntry& found = next->jobs.at(running_);
+  EXPECT_EQ(found.start_by, now_ + Limits().start_deadline);
+  EXPECT_EQ(found.started, now_);
+  EXPECT_EQ(found.failed.earliest, now_);
+  EXPECT_EQ(found.failed.latest, now_);
+  EXPECT_THAT(found.history.failures, ElementsAre(now_));
+  EXPECT_THAT(found.history.membership_changes, ElementsAre(now_));
 }
 
 TEST_F(RecoverTest, RowsThatDoNotBelongTogetherAreRefused) {
