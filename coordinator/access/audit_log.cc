@@ -8,9 +8,11 @@
 
 #include <cstring>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/clock.h"
 #include "common/log.h"
 
@@ -20,6 +22,25 @@ namespace {
 common::UniqueFd OpenFile(const std::string& path) {
   return common::UniqueFd(
       open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+}
+
+// Appends the line, or leaves the file as it was. Returns 0 or the errno. The line is one write(),
+// so that a crash leaves no part of it, unless the disk cuts the write short.
+int AppendWhole(absl::string_view line, int fd) {
+  struct stat before;
+  if (fstat(fd, &before) != 0) return errno;
+  while (!line.empty()) {
+    const ssize_t written = write(fd, line.data(), line.size());
+    if (written >= 0) {
+      line.remove_prefix(static_cast<size_t>(written));
+    } else if (errno != EINTR) {
+      const int error = errno;
+      // Best effort: a part that cannot be cut off makes the next line unreadable too.
+      std::ignore = ftruncate(fd, before.st_size);
+      return error;
+    }
+  }
+  return 0;
 }
 
 }  // namespace
@@ -94,13 +115,13 @@ void AuditLog::Run() {
 
 void AuditLog::Append(const std::string& line) {
   if (bytes_ + static_cast<int64_t>(line.size()) > limits_.file_bytes) Rotate();
-  // A single write(), so that a crash does not leave a part of a line. On a full disk the
-  // line is lost.
-  const ssize_t written = write(fd_.get(), line.data(), line.size());
-  if (written > 0) bytes_ += written;
-  if (written == static_cast<ssize_t>(line.size())) return;
+  const int error = AppendWhole(line, fd_.get());
+  if (error == 0) {
+    bytes_ += static_cast<int64_t>(line.size());
+    return;
+  }
   if (!failures_.Admit(common::SteadyClock()->Now()).has_value()) return;
-  common::LogError("cannot write the audit log", {{"file", path_}, {"why", std::strerror(errno)}});
+  common::LogError("cannot write the audit log", {{"file", path_}, {"why", std::strerror(error)}});
 }
 
 // Renames the files and begins a new one. If a step fails, the log continues in the present file.

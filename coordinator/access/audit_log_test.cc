@@ -1,9 +1,11 @@
 #include "coordinator/access/audit_log.h"
 
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <fstream>
 #include <vector>
 
@@ -72,6 +74,41 @@ TEST_F(AuditLogTest, OldFilesGo) {
   EXPECT_NE(access(absl::StrCat(path_, ".3").c_str(), F_OK), 0);
   EXPECT_LT(kept.size(), 10u);
   EXPECT_THAT(kept.back(), HasSubstr("job-39"));
+}
+
+// RLIMIT_FSIZE plays the full disk: it cuts a write short, and refuses the next one.
+TEST_F(AuditLogTest, ALineIsWrittenWholeOrNotAtAll) {
+  {
+    auto log = AuditLog::Open(path_);
+    ASSERT_OK(log);
+    for (int i = 0; i < 10; ++i) (*log)->Write(Entry("job-1"));
+  }
+  struct stat info;
+  ASSERT_EQ(stat(path_.c_str(), &info), 0);
+  signal(SIGXFSZ, SIG_IGN);
+  rlimit unlimited;
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &unlimited), 0);
+  const rlimit full = {static_cast<rlim_t>(info.st_size) + 50, unlimited.rlim_max};
+  ::testing::internal::CaptureStderr();
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &full), 0);
+  {
+    auto log = AuditLog::Open(path_);
+    ASSERT_OK(log);
+    (*log)->Write(Entry("job-2"));
+  }
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &unlimited), 0);
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(), HasSubstr("File too large"));
+  const auto size = info.st_size;
+  ASSERT_EQ(stat(path_.c_str(), &info), 0);
+  EXPECT_EQ(info.st_size, size);
+  {
+    auto log = AuditLog::Open(path_);
+    ASSERT_OK(log);
+    (*log)->Write(Entry("job-3"));
+  }
+  const std::vector<std::string> lines = LinesOf(path_);
+  ASSERT_EQ(lines.size(), 11u);
+  EXPECT_THAT(lines.back(), HasSubstr("job-3"));
 }
 
 TEST_F(AuditLogTest, RefusalsAreThrottled) {
