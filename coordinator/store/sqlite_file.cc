@@ -30,7 +30,6 @@ constexpr int64_t kTableVersion = 1;
 
 // Maximum time to wait for another process that has locked the file, for example to copy it.
 constexpr int kBusyMillis = 5'000;
-constexpr int kPagesPerStep = 1'000;
 
 constexpr char kSettings[] =
     "PRAGMA journal_mode = WAL;"
@@ -76,6 +75,15 @@ std::string EndOfPrefix(const std::string& prefix) {
   return absl::StrCat(prefix.substr(0, prefix.size() - 1), "0");
 }
 static_assert('0' == '/' + 1);
+
+absl::Status CopyError(int code, const std::string& path, absl::string_view why) {
+  if ((code & 0xff) == SQLITE_FULL) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("the disk is full, so ", path,
+                     " cannot be written; make room, or copy to another disk with --backup"));
+  }
+  return absl::UnavailableError(absl::StrCat("cannot write ", path, ": ", why));
+}
 
 }  // namespace
 
@@ -230,14 +238,15 @@ absl::Status SqliteFile::CopyTo(const std::string& path) {
   sqlite3_backup* backup =
       code == SQLITE_OK ? sqlite3_backup_init(copy, "main", db_, "main") : nullptr;
   if (backup != nullptr) {
-    do {
-      code = sqlite3_backup_step(backup, kPagesPerStep);
-    } while (code == SQLITE_OK || code == SQLITE_BUSY || code == SQLITE_LOCKED);
-    code = sqlite3_backup_finish(backup);
+    // One step for all pages, because each commit of another process between two steps would begin
+    // the copy again. A reader of a file in WAL mode does not keep others from writing.
+    const int copied = sqlite3_backup_step(backup, /*nPage=*/-1);
+    const int finished = sqlite3_backup_finish(backup);
+    code = copied == SQLITE_DONE ? finished : copied;
   }
   if (backup == nullptr || code != SQLITE_OK) {
-    return absl::UnavailableError(
-        absl::StrCat("cannot write ", unfinished, ": ", sqlite3_errmsg(copy)));
+    std::filesystem::remove(unfinished, ignored);
+    return CopyError(code, unfinished, sqlite3_errmsg(copy));
   }
   const common::UniqueFd file(open(unfinished.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file.valid() || fsync(file.get()) != 0 || rename(unfinished.c_str(), path.c_str()) != 0) {

@@ -53,8 +53,9 @@ class SqliteFile {
   absl::Status Check();
 
   // Copies the rows to another file, which replaces an existing file. Another process may write to
-  // this file meanwhile, and the copy then has the rows of one moment. UNAVAILABLE: the copy cannot
-  // be written. Other errors have the code of the errno of open(), fsync() or rename().
+  // this file meanwhile, and the copy then has the rows of one moment. RESOURCE_EXHAUSTED: the disk
+  // of the copy is full. UNAVAILABLE: the copy cannot be written, or another process has locked it
+  // or this file. Other errors have the code of the errno of open(), fsync() or rename().
   absl::Status CopyTo(const std::string& path);
 
  private:

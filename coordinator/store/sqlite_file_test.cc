@@ -12,6 +12,7 @@
 #include <iterator>
 #include <string>
 
+#include "absl/strings/match.h"
 #include "common/status_matchers.h"
 
 namespace accel::coordinator {
@@ -232,6 +233,74 @@ TEST_F(SqliteFileTest, ACopyIsWholeWhileTheFileIsInUse) {
   EXPECT_EQ(rows, (std::vector<Row>{{"a", "1"}}));
   EXPECT_THAT(reader->CopyTo(folder_ + "/no/such/copy"),
               StatusIs(absl::StatusCode::kUnavailable, HasSubstr("/no/such/copy")));
+}
+
+// Files whose name ends with ".unfinished" cannot be locked or written, with these codes.
+class FaultyDisk {
+ public:
+  FaultyDisk(int lock, int write) {
+    lock_ = lock;
+    write_ = write;
+    locks_ = 0;
+    real_ = sqlite3_vfs_find(nullptr);
+    faulty_ = *real_;
+    faulty_.zName = "faulty";
+    faulty_.xOpen = Open;
+    sqlite3_vfs_register(&faulty_, /*makeDflt=*/1);
+  }
+  ~FaultyDisk() {
+    sqlite3_vfs_unregister(&faulty_);
+    sqlite3_vfs_register(real_, /*makeDflt=*/1);
+  }
+
+ private:
+  static constexpr int kMaxLocks = 1000;
+
+  static int Open(sqlite3_vfs*, const char* name, sqlite3_file* file, int flags, int* out) {
+    const int code = real_->xOpen(real_, name, file, flags, out);
+    if (code != SQLITE_OK || name == nullptr || !absl::EndsWith(name, ".unfinished")) return code;
+    real_methods_ = file->pMethods;
+    methods_ = *real_methods_;
+    methods_.xLock = [](sqlite3_file* locked, int level) {
+      // Ends a caller that would try forever.
+      return lock_ == SQLITE_OK || ++locks_ > kMaxLocks ? real_methods_->xLock(locked, level)
+                                                        : lock_;
+    };
+    methods_.xWrite = [](sqlite3_file* written, const void* bytes, int size, sqlite3_int64 at) {
+      return write_ == SQLITE_OK ? real_methods_->xWrite(written, bytes, size, at) : write_;
+    };
+    file->pMethods = &methods_;
+    return code;
+  }
+
+  static inline int lock_, write_, locks_;
+  static inline sqlite3_vfs* real_;
+  static inline sqlite3_vfs faulty_;
+  static inline const sqlite3_io_methods* real_methods_;
+  static inline sqlite3_io_methods methods_;
+};
+
+TEST_F(SqliteFileTest, ACopyToAFullDiskSaysSoAndLeavesNothing) {
+  ASSERT_OK_AND_ASSIGN(auto file, Open());
+  ASSERT_OK(file->Write({{{"a", "1"}}, {}}));
+  const std::string copy = folder_ + "/copy.db";
+  {
+    const FaultyDisk full(SQLITE_OK, SQLITE_FULL);
+    EXPECT_THAT(file->CopyTo(copy), StatusIs(absl::StatusCode::kResourceExhausted,
+                                             AllOf(HasSubstr("the disk is full"), HasSubstr(copy),
+                                                   HasSubstr("copy to another disk"))));
+  }
+  EXPECT_FALSE(fs::exists(copy + ".unfinished"));
+  EXPECT_FALSE(fs::exists(copy));
+  EXPECT_OK(file->CopyTo(copy));
+}
+
+TEST_F(SqliteFileTest, ACopyThatAnotherProcessHasLockedIsAnError) {
+  ASSERT_OK_AND_ASSIGN(auto file, Open());
+  ASSERT_OK(file->Write({{{"a", "1"}}, {}}));
+  const FaultyDisk locked(SQLITE_BUSY, SQLITE_OK);
+  EXPECT_THAT(file->CopyTo(folder_ + "/copy.db"),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("database is locked")));
 }
 
 }  // namespace
