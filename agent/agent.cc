@@ -24,9 +24,6 @@ namespace {
 // in which the jobs then end here, apart from the graces that the coordinator gives them.
 constexpr absl::Duration kLongestAnswer = absl::Seconds(2);
 constexpr absl::Duration kLongestEnd = absl::Seconds(10);
-// The longest time for which a report that says only that generations start is held. Workers
-// usually run within a few milliseconds.
-constexpr absl::Duration kLongestHold = absl::Milliseconds(20);
 
 common::GenerationId IdOf(const StartPart& start) {
   return {common::JobId(start.desired.key().job_id()), start.desired.key().generation()};
@@ -67,8 +64,7 @@ Agent::Agent(Options options, Dependencies dependencies)
 }
 
 absl::Status Agent::RunOnce() {
-  const bool is_held = IsHeld();
-  bool may_hold = is_held || state_.revision() == reported_revision_;
+  bool may_hold = reports_.MayWait(state_.revision());
   for (const shim::ShimReport& report : with_.shims->TakeReports()) {
     state_.Apply(report);
     may_hold &= IsStarting(report);
@@ -87,7 +83,7 @@ absl::Status Agent::RunOnce() {
   if (with_.code != nullptr && state_.has_desired()) with_.code->Set(uploads);
   Relay();
   may_hold &= actions.empty() ? state_.revision() == applied : AreStarts(actions);
-  if (may_hold) HoldReport(is_held);
+  if (may_hold) reports_.Hold(state_.revision(), with_.clock->Now());
   ReportIfDue();
   return with_.link->fatal();
 }
@@ -121,7 +117,7 @@ void Agent::Exchange() {
     // A coordinator of another cluster must not plan anything for this node meanwhile.
     const ClusterHoldings has = state_.Holdings();
     if (has.processes || has.results) state_.Refuse("has not yet heard from this coordinator");
-    next_report_ = absl::InfinitePast();
+    reports_.StartSession();
   }
   if (std::optional<v1::NodeDesired> desired = with_.link->TakeDesired(session_)) {
     refused_ = std::move(desired);
@@ -288,27 +284,14 @@ bool Agent::AreStarts(const std::vector<AgentAction>& actions) const {
          });
 }
 
-bool Agent::IsHeld() const {
-  return state_.revision() == held_revision_ && held_revision_ != reported_revision_;
-}
-
-void Agent::HoldReport(bool longer) {
-  if (!longer) held_until_ = with_.clock->Now() + kLongestHold;
-  held_revision_ = state_.revision();
-}
-
 absl::Time Agent::ReportDue() const {
-  if (session_ == 0) return absl::InfiniteFuture();
-  if (state_.revision() == reported_revision_) return next_report_;
-  if (IsHeld()) return std::min(held_until_, next_report_);
-  return absl::InfinitePast();
+  return session_ == 0 ? absl::InfiniteFuture() : reports_.Due(state_.revision());
 }
 
 void Agent::ReportIfDue() {
   const absl::Time now = with_.clock->Now();
   if (now < ReportDue()) return;
-  reported_revision_ = state_.revision();
-  next_report_ = now + heartbeat_;
+  reports_.Sent(state_.revision(), now, heartbeat_);
   v1::NodeObserved observed = state_.Observed(with_.link->max_report_bytes());
   observed.set_sequence(++sequence_);
   observed.set_made_us(absl::ToUnixMicros(now));

@@ -19,6 +19,7 @@
 #include "agent/coordinator_link.h"
 #include "agent/core/cluster_membership.h"
 #include "agent/core/node_state.h"
+#include "agent/core/report_schedule.h"
 #include "agent/log_relays.h"
 #include "agent/state/output_pruner.h"
 #include "agent/store_sockets.h"
@@ -121,11 +122,6 @@ class Agent {
   void NoteRefusals();
   // Returns true if these actions have started generations and have done nothing else.
   bool AreStarts(const std::vector<AgentAction>& actions) const;
-  // Waits with the report of the present state, which says only that generations start, until
-  // something else happens: usually their workers run. One report then says what two would have
-  // said (docs/decisions/0088). If `longer`, an earlier report waits already, and its time remains.
-  void HoldReport(bool longer);
-  bool IsHeld() const;
   // Returns when the next report must be sent.
   absl::Time ReportDue() const;
   void ReportIfDue();
@@ -141,12 +137,9 @@ class Agent {
   int64_t refusals_noted_ = 0;
   uint64_t session_ = 0;
   uint64_t sequence_ = 0;
-  uint64_t reported_revision_ = 0;
-  uint64_t held_revision_ = 0;  // The newest revision whose report may wait until held_until_.
-  absl::Time held_until_;
+  ReportSchedule reports_;
   absl::Time answered_at_;  // When the newest desired state of this session arrived.
   absl::Duration heartbeat_;
-  absl::Time next_report_ = absl::InfinitePast();
 };
 
 }  // namespace accel::agent
