@@ -1,5 +1,6 @@
 """The parts that all benchmarks share: interleaved pairs, raw rows, medians and ratios."""
 
+import datetime
 import os
 import pathlib
 import re
@@ -74,9 +75,10 @@ def expect_less(row, **bounds):
 
 class Cluster:
     """A coordinator and agents on loopback, which are stopped at the end of the `with` block. Their files are then
-    removed, unless a `folder` was given for them. The coordinator logs to the file `log`, if there is one."""
+    removed, unless a `folder` was given for them. The coordinator logs to the file `log`, if there is one. The state and
+    the logs of the agents are in a folder of their own below `agents_in`, if that is set."""
 
-    def __init__(self, agents=1, agent_flags=(), tcp=False, folder=None, log=subprocess.DEVNULL):
+    def __init__(self, agents=1, agent_flags=(), tcp=False, folder=None, log=subprocess.DEVNULL, agents_in=None):
         self._agents = agents
         self._tcp = tcp
         self.tcp = None  # HOST:PORT, if the coordinator also listens on TCP.
@@ -84,6 +86,8 @@ class Cluster:
         self._log = log
         self._keeps_files = folder is not None
         self._path = tempfile.mkdtemp(prefix="accel-bench-", dir=folder)
+        self._agents_path = pathlib.Path(tempfile.mkdtemp(prefix="accel-bench-", dir=agents_in) if agents_in else self._path)
+        self._logs_of_agents = agents_in is not None
         self._processes = []
         self.agent_pids = []
 
@@ -98,7 +102,7 @@ class Cluster:
         # No job from a port runs as root, and an agent that is not root runs all jobs as itself.
         under, flags = (AS_ORDINARY, ()) if self._tcp else ((), AS_ROOT)
         return self._start(*under, BIN / "agent/accel-agent", "--coordinator", self.env["ACCEL_COORDINATOR"], "--state_dir",
-                           f"{self._path}/n{i}", "--name", f"n{i}", *flags, *self._agent_flags, stdout=subprocess.DEVNULL,
+                           self._agents_path / f"n{i}", "--name", f"n{i}", *flags, *self._agent_flags, stdout=subprocess.DEVNULL,
                            stderr=stderr)
 
     def restart_agent(self, i):
@@ -151,7 +155,8 @@ class Cluster:
             key = subprocess.run([ACCEL, "user", "add", "bench"], env=env, check=True, stdout=subprocess.PIPE).stdout
             subprocess.run([ACCEL, "login"], env=env, check=True, input=key, stdout=subprocess.DEVNULL)
         for i in range(self._agents):
-            self.agent_pids.append(self._start_agent(i, subprocess.DEVNULL).pid)
+            log = open(self._agents_path / f"n{i}.log", "wb") if self._logs_of_agents else subprocess.DEVNULL
+            self.agent_pids.append(self._start_agent(i, log).pid)
         deadline = time.monotonic() + 30
         while wall([ACCEL, "nodes", "--json"], self.env)[1].count('"connected": true') < self._agents:
             if time.monotonic() > deadline:
@@ -166,8 +171,16 @@ class Cluster:
                 process.wait(timeout=10)
             except subprocess.TimeoutExpired:
                 process.kill()
+        if self._logs_of_agents:
+            shutil.rmtree(self._agents_path)
         if not self._keeps_files:
             shutil.rmtree(self._path)
+
+    def starts(self):
+        """Returns when each agent received its part of a job, in seconds of the wall clock. Needs `agents_in`."""
+        line = re.compile(r"^(\S+) I accel-agent start job=", re.MULTILINE)
+        return [datetime.datetime.fromisoformat(time).timestamp()
+                for log in self._agents_path.glob("*.log") for time in line.findall(log.read_text())]
 
 
 def children(pid):

@@ -7,8 +7,9 @@
 // nothing for SECONDS. PID is the coordinator's process. Prints, in one line:
 //
 //   the seconds from the first submit until every worker had started, and the coordinator's CPU
-//   seconds meanwhile; the cores that it used in the SECONDS that followed; and the bytes by which
-//   its resident memory has grown since the start
+//   seconds meanwhile; the cores that it used in the SECONDS that followed; the bytes by which its
+//   resident memory has grown since the start; and the wall-clock time of the first submit, in
+//   seconds since 1970
 
 #include <unistd.h>
 
@@ -131,6 +132,7 @@ void Measure(char** argv) {
   const absl::Time begin = common::SteadyClock()->Now();
   std::fprintf(stderr, "cluster_load: %d agents connected in %.2f s\n", agents,
                absl::ToDoubleSeconds(begin - connecting));
+  const double submitted = absl::ToDoubleSeconds(absl::Now() - absl::UnixEpoch());
   const double cpu_before = coordinator.CpuSeconds();
   const std::vector<std::string> jobs =
       StartJobs(client.get(), std::atoi(argv[4]), std::atoi(argv[5]));
@@ -141,8 +143,9 @@ void Measure(char** argv) {
   const double cores = steady == absl::ZeroDuration() ? 0
                                                       : (coordinator.CpuSeconds() - cpu_started) /
                                                             absl::ToDoubleSeconds(steady);
-  std::printf("%.6f %.6f %.6f %.0f\n", absl::ToDoubleSeconds(started), cpu_started - cpu_before,
-              cores, coordinator.ResidentBytes() - bytes_before);
+  std::printf("%.6f %.6f %.6f %.0f %.6f\n", absl::ToDoubleSeconds(started),
+              cpu_started - cpu_before, cores, coordinator.ResidentBytes() - bytes_before,
+              submitted);
   if (agents > 0) return;
   for (const std::string& job : jobs) End(client.get(), job);
 }
