@@ -13,8 +13,7 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "common/status_macros.h"
-#include "logs/log_paths.h"
-#include "process/job_cgroup.h"
+#include "shim/host/generation_start.h"
 #include "shim/host/timer.h"
 #include "shim/host/user_report.h"
 
@@ -30,19 +29,6 @@ constexpr absl::Duration kReconnectPause = absl::Milliseconds(100);
 // Interval at which shims learn that there is contact. JobSpec.stop_on_disconnect_after_ms is at
 // least five times as long.
 constexpr absl::Duration kContactInterval = absl::Seconds(1);
-
-ShimRecord RecordOf(const StartCommand& start, ShimRecord record) {
-  record.generation = start.id.generation;
-  record.ranks.clear();
-  for (const WorkerStart& worker : start.workers) record.ranks.push_back(worker.rank);
-  record.log_dir = start.log_dir;
-  record.cgroup = start.cgroup;
-  record.memory_cgroup = start.memory_cgroup;
-  record.orphan_grace = start.orphan_grace;
-  record.keep_without_agent = start.keep_without_agent;
-  record.requires_contact = start.stop_on_disconnect_after != absl::InfiniteDuration();
-  return record;
-}
 
 }  // namespace
 
@@ -118,22 +104,6 @@ absl::Status PosixShimHost::CheckStart(const HostedShim& shim, const StartComman
   return absl::OkStatus();
 }
 
-StartCommand PosixShimHost::Fill(const HostedShim& shim, StartCommand start) const {
-  if (shim.record.uid != 0) {
-    start.cgroup = process::GenerationCgroup(shim.record.job_cgroup, start.id.generation);
-    start.memory_cgroup =
-        process::GenerationCgroup(shim.record.job_memory_cgroup, start.id.generation);
-    return start;
-  }
-  if (start.cgroup.empty()) start.cgroup = options_.cgroups.PathFor(start.id);
-  if (start.memory_cgroup.empty()) start.memory_cgroup = options_.cgroups.MemoryPathFor(start.id);
-  if (!options_.spill_dir.empty()) {
-    start.spill_dir = logs::GenerationLogDir(
-        logs::JobLogDir(options_.spill_dir, start.id.job.value()), start.id.generation);
-  }
-  return start;
-}
-
 absl::Status PosixShimHost::StartGeneration(const StartCommand& start,
                                             common::UniqueFd store_socket) {
   HostedShim* shim = FindRunning(start.id.job);
@@ -143,7 +113,8 @@ absl::Status PosixShimHost::StartGeneration(const StartCommand& start,
   const bool is_known = shim->newest && start.id.generation <= shim->newest->id.generation;
   if (is_known && !shim->end_sent) return absl::OkStatus();
   ACCEL_RETURN_IF_ERROR(CheckStart(*shim, start, store_socket.valid()));
-  const StartCommand filled = Fill(*shim, start);
+  const StartCommand filled =
+      CompleteStart(start, shim->record, options_.cgroups, options_.spill_dir);
   const std::string payload = EncodeCommand(filled);
   if (payload.size() > kMaxPayloadBytes) {
     return absl::InvalidArgumentError(
@@ -151,7 +122,7 @@ absl::Status PosixShimHost::StartGeneration(const StartCommand& start,
                      " bytes, the limit is ", kMaxPayloadBytes,
                      ": its environment and arguments are too large."));
   }
-  const ShimRecord record = RecordOf(filled, shim->record);
+  const ShimRecord record = RecordOfStart(filled, shim->record);
   if (shim->folder) ACCEL_RETURN_IF_ERROR(shim->folder->WriteRecord(record));
   shim->record = record;
   shim->newest = ReportFrom(start.id.job, record);

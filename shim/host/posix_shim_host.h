@@ -85,7 +85,6 @@ class PosixShimHost final : public ShimHost {
   // be its own.
   static bool MayBe(const HostedShim& shim, const ShimHello& hello);
   absl::Status CheckStart(const HostedShim& shim, const StartCommand& start, bool has_socket) const;
-  StartCommand Fill(const HostedShim& shim, StartCommand start) const;
   void AdoptOne(FoundShim found);
   void GiveUpWaiting(HostedShim* shim);
   void WatchProcess(HostedShim* shim);
