@@ -48,11 +48,11 @@
 #include "agent/core/node_state.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "agent/core/conversion.h"
-#include "agent/core/generation_state.h"
 #include "agent/core/report_texts.h"
 
 namespace accel::agent {
@@ -65,10 +65,6 @@ constexpr int kNodeFailedCode = 1;
 
 common::GenerationId IdOf(const v1::GenerationKey& key) {
   return {common::JobId(key.job_id()), key.generation()};
-}
-
-bool Ended(const v1::ObservedGeneration& observed) {
-  return observed.state() == v1::ObservedGeneration::ENDED;
 }
 
 }  // namespace
@@ -112,32 +108,17 @@ absl::Duration NodeState::LongestGrace() const {
   return absl::Milliseconds(longest);
 }
 
-ClusterHoldings NodeState::Holdings() const {
-  ClusterHoldings holdings;
-  for (const auto& [id, local] : generations_) {
-    // A generation that waits for its start has no process.
-    if (Ended(local.observed)) {
-      holdings.results = true;
-    } else if (!local.to_start.has_value()) {
-      holdings.processes = true;
-    }
-  }
-  return holdings;
-}
-
 void NodeState::CountStaleStarts() {
   for (const v1::DesiredGeneration& each : desired_.generations()) {
     const common::GenerationId id = IdOf(each.key());
-    if (!each.stop() && !generations_.contains(id) && Newest(id.job) > id.generation) ++refused_;
+    if (each.stop() || generations_.contains(id)) continue;
+    if (generations_.Newest(id.job) > id.generation) ++refused_;
   }
 }
 
 void NodeState::ForgetWhatIsCommitted() {
   for (const v1::GenerationKey& key : desired_.forget()) {
-    const auto found = generations_.find(IdOf(key));
-    if (found == generations_.end() || !Ended(found->second.observed)) continue;
-    generations_.erase(found);
-    ++revision_;
+    generations_.Forget(IdOf(key));
   }
 }
 
@@ -145,14 +126,7 @@ void NodeState::AdoptShim(const shim::ShimReport& report) {
   if (!report.shim_ended) {
     (report.shim_is_leaving ? leaving_shims_ : shims_).insert(report.job);
   }
-  if (!report.generation.has_value()) return;
-  v1::GenerationKey key;
-  key.set_job_id(report.generation->id.job.value());
-  key.set_generation(report.generation->id.generation);
-  Local* local = Insert(key, ToProto(report.generation->state));
-  local->orphan_grace = report.generation->orphan_grace;
-  ToProto(*report.generation, &local->observed);
-  BoundTexts();
+  if (report.generation.has_value()) generations_.Adopt(*report.generation);
 }
 
 void NodeState::Apply(const shim::ShimReport& report) {
@@ -162,39 +136,20 @@ void NodeState::Apply(const shim::ShimReport& report) {
   } else if (report.shim_is_leaving && shims_.erase(report.job) > 0) {
     leaving_shims_.insert(report.job);
   }
-  if (!report.generation.has_value()) return;
-  const auto found = generations_.find(report.generation->id);
-  if (found == generations_.end() || Ended(found->second.observed)) return;
-  Local& local = found->second;
-  const GenerationState to = ToProto(report.generation->state);
-  if (to != local.observed.state() && !IsLegalStep(local.observed.state(), to)) return;
-  ToProto(*report.generation, &local.observed);
-  ++revision_;
-  BoundTexts();
-}
-
-void NodeState::BoundTexts() {
-  int64_t bytes = 0;
-  // Job ids sort by the time of submission, so the map has the oldest job first.
-  std::vector<v1::ObservedGeneration*> oldest_first;
-  for (auto& [id, local] : generations_) {
-    bytes += TextBytes(local.observed);
-    oldest_first.push_back(&local.observed);
-  }
-  ShortenTexts(bytes - kMaxTextBytes, oldest_first);
+  if (report.generation.has_value()) generations_.Update(*report.generation);
 }
 
 void NodeState::StartFailed(const common::GenerationId& id, const absl::Status& why,
                             bool has_shim) {
   if (!has_shim) shims_.erase(id.job);
-  const auto found = generations_.find(id);
-  if (found == generations_.end() || Ended(found->second.observed)) return;
+  LocalGeneration* local = generations_.Find(id);
+  if (local == nullptr || local->ended()) return;
   shim::ExitFact failure;
   failure.kind = shim::ExitFact::Kind::kNotStarted;
   failure.code = absl::IsInvalidArgument(why) ? kCannotExecuteCode : kNodeFailedCode;
   failure.message = std::string(why.message());
-  *found->second.observed.mutable_failure() = ToProto(failure);
-  Step(&found->second, v1::ObservedGeneration::ENDED);
+  *local->observed.mutable_failure() = ToProto(failure);
+  generations_.Step(local, v1::ObservedGeneration::ENDED);
 }
 
 std::vector<AgentAction> NodeState::Reconcile(const MayStart& may_start) {
@@ -211,7 +166,7 @@ void NodeState::StopUndesired(std::vector<AgentAction>* actions) {
   std::map<common::GenerationId, const v1::DesiredGeneration*> wanted;
   for (const v1::DesiredGeneration& each : desired_.generations()) wanted[IdOf(each.key())] = &each;
   for (auto& [id, local] : generations_) {
-    if (Ended(local.observed)) continue;
+    if (local.ended()) continue;
     const auto found = wanted.find(id);
     if (found != wanted.end() && !found->second->stop()) continue;
     // A generation that the coordinator does not list is stopped (docs/decisions/0004).
@@ -219,13 +174,13 @@ void NodeState::StopUndesired(std::vector<AgentAction>* actions) {
         found == wanted.end() ? local.orphan_grace : absl::Milliseconds(found->second->grace_ms());
     if (local.to_start.has_value()) {  // No shim has received the start yet.
       local.to_start.reset();
-      Step(&local, v1::ObservedGeneration::ENDED);
+      generations_.Step(&local, v1::ObservedGeneration::ENDED);
       continue;
     }
     if (local.stop_sent.has_value() && *local.stop_sent <= grace) continue;
     local.stop_sent = grace;
     if (local.observed.state() != v1::ObservedGeneration::STOPPING) {
-      Step(&local, v1::ObservedGeneration::STOPPING);
+      generations_.Step(&local, v1::ObservedGeneration::STOPPING);
     }
     actions->push_back(StopPart{{.id = id, .grace = grace}});
   }
@@ -237,16 +192,18 @@ void NodeState::AdoptDesired() {
     if (generations_.contains(id)) continue;
     if (desired.stop()) {
       // The start never arrived here, so no process of it exists or ever will.
-      Insert(desired.key(), v1::ObservedGeneration::ENDED);
+      generations_.Insert(id, v1::ObservedGeneration::ENDED);
       continue;
     }
-    if (Newest(id.job) > id.generation) continue;  // Stale. CountStaleStarts() has counted it.
-    if (!AnyIsAlive(id.job)) Adopt(desired);
+    // CountStaleStarts() has counted the stale ones.
+    if (generations_.Newest(id.job) > id.generation) continue;
+    if (!generations_.AnyIsAlive(id.job)) Adopt(desired);
   }
 }
 
 void NodeState::Adopt(const v1::DesiredGeneration& desired) {
-  Local* local = Insert(desired.key(), v1::ObservedGeneration::STARTING);
+  LocalGeneration* local =
+      generations_.Insert(IdOf(desired.key()), v1::ObservedGeneration::STARTING);
   local->orphan_grace = absl::Milliseconds(desired.failure_grace_ms());
   if (desired.store_socket() != 0) {
     const auto socket = std::find_if(
@@ -254,7 +211,7 @@ void NodeState::Adopt(const v1::DesiredGeneration& desired) {
         [&](const v1::StoreSocket& each) { return each.id() == desired.store_socket(); });
     if (socket == store_sockets_.end()) {
       local->observed.set_store_socket_gone(true);
-      Step(local, v1::ObservedGeneration::ENDED);
+      generations_.Step(local, v1::ObservedGeneration::ENDED);
       return;
     }
     store_sockets_.erase(socket);
@@ -288,78 +245,33 @@ void NodeState::EndIdleShims(std::vector<AgentAction>* actions) {
 }
 
 v1::NodeObserved NodeState::Observed(int64_t max_bytes) const {
-  v1::NodeObserved observed = identity_;
-  observed.set_applied_version(applied_version_);
-  for (const v1::StoreSocket& socket : store_sockets_) *observed.add_store_sockets() = socket;
-  for (const auto& [id, local] : generations_) *observed.add_generations() = local.observed;
-  observed.set_refuses_work(WhyNoNewWork());
-  auto* generations = observed.mutable_generations();
+  v1::NodeObserved report = identity_;
+  report.set_applied_version(applied_version_);
+  for (const v1::StoreSocket& socket : store_sockets_) *report.add_store_sockets() = socket;
+  for (const auto& [id, local] : generations_) *report.add_generations() = local.observed;
+  report.set_refuses_work(WhyNoNewWork());
+  auto* generations = report.mutable_generations();
   const std::vector<v1::ObservedGeneration*> oldest_first(generations->pointer_begin(),
                                                           generations->pointer_end());
-  const auto excess = [&] { return static_cast<int64_t>(observed.ByteSizeLong()) - max_bytes; };
+  const auto excess = [&] { return static_cast<int64_t>(report.ByteSizeLong()) - max_bytes; };
   while (excess() > 0 && ShortenTexts(excess(), oldest_first)) continue;
-  return observed;
+  return report;
 }
 
 std::string NodeState::WhyNoNewWork() const {
   if (!refusal_.empty()) return refusal_;
   if (!missing_sockets_.empty()) return missing_sockets_;
-  int unforgotten = 0;
-  int workers = 0;
-  for (const auto& [id, local] : generations_) {
-    if (!Ended(local.observed)) continue;
-    ++unforgotten;
-    workers += local.observed.workers_size();
-  }
+  const auto [unforgotten, workers] = generations_.CountResults();
   if (unforgotten < kMaxUnforgotten && workers < kMaxUnforgottenWorkers) return "";
   return absl::StrCat("holds ", unforgotten, " results of ", workers,
                       " processes that the coordinator has not yet stored");
 }
 
-bool NodeState::IsAlive(const common::GenerationId& id) const {
-  const auto found = generations_.find(id);
-  return found != generations_.end() && !Ended(found->second.observed);
-}
-
 bool NodeState::MayWrite(const common::GenerationId& id) const {
   if (generations_.contains(id)) return IsAlive(id);
-  return Newest(id.job) < id.generation &&
+  return generations_.Newest(id.job) < id.generation &&
          std::any_of(desired_.generations().begin(), desired_.generations().end(),
                      [&](const auto& each) { return IdOf(each.key()) == id && !each.stop(); });
-}
-
-std::set<common::JobId> NodeState::jobs() const {
-  std::set<common::JobId> jobs;
-  for (const auto& [id, local] : generations_) jobs.insert(id.job);
-  return jobs;
-}
-
-NodeState::Local* NodeState::Insert(const v1::GenerationKey& key, GenerationState state) {
-  Local& local = generations_[IdOf(key)];
-  local.observed.set_job_id(key.job_id());
-  local.observed.set_generation(key.generation());
-  local.observed.set_state(state);
-  ++revision_;
-  return &local;
-}
-
-void NodeState::Step(Local* local, GenerationState to) {
-  local->observed.set_state(to);
-  ++revision_;
-}
-
-bool NodeState::AnyIsAlive(const common::JobId& job) const {
-  return std::any_of(generations_.begin(), generations_.end(), [&](const auto& entry) {
-    return entry.first.job == job && !Ended(entry.second.observed);
-  });
-}
-
-std::optional<common::Generation> NodeState::Newest(const common::JobId& job) const {
-  std::optional<common::Generation> newest;
-  for (const auto& [id, local] : generations_) {
-    if (id.job == job) newest = std::max(newest.value_or(id.generation), id.generation);
-  }
-  return newest;
 }
 
 }  // namespace accel::agent

@@ -4,8 +4,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
-#include <optional>
 #include <set>
 #include <string>
 #include <variant>
@@ -14,7 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "agent/core/cluster_membership.h"
-#include "agent/core/generation_state.h"
+#include "agent/core/local_generations.h"
 #include "common/ids.h"
 #include "proto/node.pb.h"
 #include "shim/core/messages.h"
@@ -41,9 +39,6 @@ class NodeState {
   // either limit the node takes no new work (invariant 8).
   static constexpr int kMaxUnforgotten = 256;
   static constexpr int kMaxUnforgottenWorkers = 1 << 15;
-
-  // Maximum size in bytes of the texts of all generations together; see agent/core/report_texts.h.
-  static constexpr int64_t kMaxTextBytes = 4 << 20;
 
   // `identity` has the fields that are constant while the agent lives: ids, name,
   // version, inventory, address.
@@ -82,7 +77,7 @@ class NodeState {
   absl::Duration LongestGrace() const;
 
   // Returns what the node still has of its cluster.
-  ClusterHoldings Holdings() const;
+  ClusterHoldings Holdings() const { return generations_.Holdings(); }
 
   // Takes over a shim and its generation, which an earlier agent started. Must be called before
   // SetDesired() and Reconcile().
@@ -109,31 +104,21 @@ class NodeState {
   v1::NodeObserved Observed(int64_t max_bytes) const;
 
   // Increases whenever the result of Observed() changes.
-  uint64_t revision() const { return revision_; }
+  uint64_t revision() const { return revision_ + generations_.revision(); }
 
   const v1::NodeDesired& desired() const { return desired_; }
   int64_t refused() const { return refused_; }
 
   // Returns true if the generation is here and has not ended.
-  bool IsAlive(const common::GenerationId& id) const;
+  bool IsAlive(const common::GenerationId& id) const { return generations_.IsAlive(id); }
   // Returns true if the generation may still write output. It may if it is alive, or if it is
   // desired and waits for the end of an older generation.
   bool MayWrite(const common::GenerationId& id) const;
 
   // Returns the jobs that have a generation here, ended ones included.
-  std::set<common::JobId> jobs() const;
+  std::set<common::JobId> jobs() const { return generations_.jobs(); }
 
  private:
-  struct Local {
-    v1::ObservedGeneration observed;
-    absl::Duration orphan_grace;
-    // The grace of the last stop that was returned as an action.
-    std::optional<absl::Duration> stop_sent;
-    // Set until the start action has been returned. The start waits while the job's last shim is
-    // leaving, or `may_start` returns false.
-    std::optional<v1::DesiredGeneration> to_start;
-  };
-
   void ForgetWhatIsCommitted();
   void CountStaleStarts();
   void AdoptDesired();
@@ -141,12 +126,7 @@ class NodeState {
   void StartReady(const MayStart& may_start, std::vector<AgentAction>* actions);
   void StopUndesired(std::vector<AgentAction>* actions);
   void EndIdleShims(std::vector<AgentAction>* actions);
-  Local* Insert(const v1::GenerationKey& key, GenerationState state);
-  void Step(Local* local, GenerationState to);
-  void BoundTexts();
   std::string WhyNoNewWork() const;
-  bool AnyIsAlive(const common::JobId& job) const;
-  std::optional<common::Generation> Newest(const common::JobId& job) const;
 
   v1::NodeObserved identity_;
   v1::NodeDesired desired_;
@@ -156,11 +136,12 @@ class NodeState {
   std::vector<v1::StoreSocket> store_sockets_;
   // Why there are too few store sockets. Empty if there are enough.
   std::string missing_sockets_;
-  std::map<common::GenerationId, Local> generations_;
+  LocalGenerations generations_;
   std::set<common::JobId> shims_;  // The jobs whose shim takes starts.
   // The jobs whose shim will exit and is not gone yet.
   std::set<common::JobId> leaving_shims_;
   uint64_t applied_version_ = 0;
+  // Counts the changes of everything that is observed, except the generations.
   uint64_t revision_ = 1;
   int64_t refused_ = 0;
 };
