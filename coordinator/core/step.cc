@@ -55,9 +55,9 @@
 #include "coordinator/core/exit_status.h"
 #include "coordinator/core/failure_policy.h"
 #include "coordinator/core/first_failure.h"
+#include "coordinator/core/generation_end.h"
 #include "coordinator/core/grace.h"
 #include "coordinator/core/part.h"
-#include "coordinator/core/restart_pause.h"
 #include "coordinator/core/wording.h"
 
 namespace accel::coordinator {
@@ -272,42 +272,7 @@ class JobView {
     if (entry_.spends != Spends::kNothing) {
       return SpendBudget{id_, absl::StrCat(WhyStopping(job_, job_.next()), ".")};
     }
-    return End();
-  }
-
-  EndGeneration End() const {
-    EndGeneration end;
-    end.job = id_;
-    end.reason = absl::StrCat(WhyStopping(job_, job_.next()), ".");
-    const int failure_code = job_.has_cause() ? JobExitCode(job_.cause().exit()) : 0;
-    if (job_.has_cause()) {
-      end.last_lines = LastLinesOf(job_.cause(), parts_);
-      end.later = CountLater(entry_, parts_);
-    }
-    switch (job_.next()) {
-      case v1::TO_SUCCEEDED:
-        end.to = v1::SUCCEEDED;
-        break;
-      case v1::TO_CANCELLED:
-        end.to = v1::CANCELLED;
-        // A cancelled job has its own exit code, because no worker's exit caused
-        // its end (docs/decisions/0010).
-        end.exit_code = kCancelledExitCode;
-        break;
-      case v1::TO_RESTARTING:
-        end.to = v1::RESTARTING;
-        end.exit_code = failure_code;
-        if (job_.has_cause()) {
-          end.pause = RestartPause(state_.limits, id_, entry_.history.quick);
-          end.reason = DescribeRestart(job_, end.pause);
-        }
-        break;
-      default:
-        end.to = v1::FAILED;
-        end.exit_code = failure_code;
-        break;
-    }
-    return end;
+    return EndOfGeneration(state_.limits, entry_, parts_);
   }
 
   std::optional<Action> Say(std::string reason) const {
