@@ -52,32 +52,17 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "coordinator/core/exit_status.h"
 #include "coordinator/core/failure_policy.h"
 #include "coordinator/core/first_failure.h"
 #include "coordinator/core/generation_end.h"
 #include "coordinator/core/grace.h"
 #include "coordinator/core/part.h"
+#include "coordinator/core/timed_out.h"
+#include "coordinator/core/unplaced_step.h"
 #include "coordinator/core/wording.h"
 
 namespace accel::coordinator {
 namespace {
-
-std::string TimeLimitText(const v1::JobSpec& spec) {
-  return absl::StrCat("its time limit of ",
-                      absl::FormatDuration(absl::Milliseconds(spec.time_limit_ms())),
-                      " has passed");
-}
-
-v1::FailureCause TimedOut(const v1::Job& job, std::string message) {
-  v1::FailureCause cause;
-  const v1::GenerationRecord* generation = CurrentGeneration(job);
-  cause.set_generation(generation == nullptr ? 0 : generation->generation());
-  cause.set_rank(-1);
-  cause.mutable_exit()->set_kind(v1::ExitRecord::TIMED_OUT);
-  cause.mutable_exit()->set_message(std::move(message));
-  return cause;
-}
 
 std::vector<std::string> NodesWhere(const std::vector<Part>& parts, bool (*holds)(const Part&)) {
   std::vector<std::string> names;
@@ -115,8 +100,7 @@ class JobView {
                                                           : StopGrace(state_.limits, job_.spec()));
     }
     if (now_ >= entry_.end_by) {
-      return Fail(TimedOut(job_, TimeLimitText(job_.spec())), v1::TO_FAILED,
-                  StopGrace(state_.limits, job_.spec()));
+      return Fail(TimeLimitPassed(job_), v1::TO_FAILED, StopGrace(state_.limits, job_.spec()));
     }
     if (const auto leaving = NodesToLeave(); !leaving.empty()) return Move(leaving);
     return starting ? Starting() : std::nullopt;
@@ -288,34 +272,12 @@ class JobView {
   const std::vector<Part> parts_;
 };
 
-std::optional<Action> Unplaced(const JobEntry& entry, absl::Time now, absl::Time* wake_at) {
-  const v1::Job& job = entry.job;
-  const common::JobId id(job.job_id());
-  if (entry.cancel) {
-    return EndUnplaced{id, v1::CANCELLED, kCancelledExitCode, std::nullopt, "Cancelled."};
-  }
-  if (job.phase() == v1::RESTARTING) {
-    // At its time limit the job becomes PENDING, because it fails at the limit in that phase.
-    const absl::Time due = std::min(entry.not_before, entry.end_by);
-    if (now >= due) return Requeue{id, job.reason()};
-    *wake_at = std::min(*wake_at, due);
-    return std::nullopt;
-  }
-  if (now >= entry.end_by) {
-    v1::FailureCause cause = TimedOut(job, TimeLimitText(job.spec()));
-    std::string reason = absl::StrCat(DescribeFailureFirst(cause), ".");
-    return EndUnplaced{id, v1::FAILED, kTimedOutExitCode, std::move(cause), std::move(reason)};
-  }
-  *wake_at = std::min(*wake_at, entry.end_by);
-  return std::nullopt;
-}
-
 }  // namespace
 
 std::optional<Action> NextStep(const ClusterState& state, const JobEntry& job, absl::Time now,
                                absl::Time* wake_at) {
   if (job.job.phase() == v1::PENDING || job.job.phase() == v1::RESTARTING) {
-    return Unplaced(job, now, wake_at);
+    return UnplacedStep(job, now, wake_at);
   }
   const JobView view(state, job, now);
   std::optional<Action> step = view.NextStep();
