@@ -3,18 +3,15 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <string>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
-#include "absl/container/node_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "rendezvous/core/byte_buffer.h"
+#include "rendezvous/core/key_table.h"
 #include "rendezvous/core/memory_budget.h"
 #include "rendezvous/core/request.h"
-#include "rendezvous/core/store_entry.h"
+#include "rendezvous/core/store_waits.h"
 #include "rendezvous/core/wait_list.h"
 
 namespace accel::rendezvous {
@@ -27,7 +24,8 @@ class StoreState {
  public:
   // Makes an empty state. `budget` must outlive it. Only the state may charge the budget for keys
   // and waits. The destructor does not release those charges.
-  explicit StoreState(MemoryBudget* budget) : budget_(budget) {}
+  explicit StoreState(MemoryBudget* budget)
+      : budget_(budget), table_(budget), waits_(&table_, budget) {}
   StoreState(const StoreState&) = delete;
   StoreState& operator=(const StoreState&) = delete;
 
@@ -43,7 +41,7 @@ class StoreState {
                      std::vector<ConnectionId>* woken);
 
   // Cancels the wait of a connection, if there is one.
-  void Disconnect(ConnectionId connection) { CancelWait(connection); }
+  void Disconnect(ConnectionId connection) { waits_.Cancel(connection); }
 
   // Returns the number of keys, for tests that look for leaks.
   size_t num_keys() const { return num_keys_; }
@@ -69,22 +67,10 @@ class StoreState {
   absl::Status QueuePop(absl::string_view key, ByteBuffer* reply);
   int64_t QueueLength(absl::string_view key) const;
 
-  bool AllReady(EncodedStrings keys) const;
-  bool Ready(absl::string_view key) const;
-  absl::Status BeginWait(ConnectionId connection, EncodedStrings keys);
-  void CancelWait(ConnectionId connection);
-  void WakeAll(StoreEntry* entry, std::vector<ConnectionId>* woken);
-  void WakeOne(StoreEntry* entry, std::vector<ConnectionId>* woken);
-  bool Satisfy(StoreEntry* entry, std::vector<ConnectionId>* woken);
-  void EraseWait(ConnectionId connection);
-
-  StoreEntry* FindOrInsert(absl::string_view key);
-  void EraseIfUnused(StoreEntry* entry);
-
   MemoryBudget* budget_;
-  absl::node_hash_map<std::string, StoreEntry> entries_;
+  KeyTable table_;
   size_t num_keys_ = 0;  // Number of entries with a value.
-  absl::flat_hash_map<ConnectionId, std::unique_ptr<Wait>> waits_;
+  StoreWaits waits_;
 };
 
 }  // namespace accel::rendezvous
