@@ -15,27 +15,6 @@ namespace {
 using ::testing::HasSubstr;
 using testing::StatusIs;
 
-TEST_F(CoordinatorLoopTest, AnotherAgentWithTheSameIdIsRefusedAndTheFirstContinues) {
-  const auto first = Connect(&loop_);
-  first->session->Report(Observed(1));
-  Settle();
-  const auto copy = Connect(&loop_);
-  v1::NodeObserved report = Observed(1);
-  report.set_incarnation("a-2");
-  report.set_boot_id("another");
-  copy->session->Report(report);
-  Settle();
-  ASSERT_TRUE(copy->closed.has_value());
-  EXPECT_THAT(*copy->closed,
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("--state_dir")));
-  std::optional<absl::StatusOr<common::JobId>> job;
-  Submit("one", &job);
-  store_.Succeed();
-  loop_.RunOnce();
-  EXPECT_FALSE(first->closed.has_value());
-  EXPECT_EQ(first->desired.back()->generations_size(), 1);
-}
-
 TEST_F(CoordinatorLoopTest, ARepeatedSubmitAndALateWatcherReceiveTheEndOfADroppedJob) {
   CoordinatorLoop::Options options = Options();
   options.limits.max_finished_jobs = 0;  // A job is dropped in the same batch that ends it.

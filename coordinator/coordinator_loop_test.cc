@@ -174,42 +174,6 @@ TEST_F(CoordinatorLoopTest, AWatcherSeesEachVersionUntilTheFinalOne) {
   EXPECT_EQ(versions.size(), 1u);
 }
 
-TEST_F(CoordinatorLoopTest, ANewerStreamOfANodeEndsTheOlder) {
-  const auto first = Connect(&loop_);
-  first->session->Report(Observed(1));
-  Settle();
-  const auto second = Connect(&loop_);
-  second->session->Report(Observed(1));
-  Settle();
-  ASSERT_TRUE(first->closed.has_value());
-  EXPECT_THAT(*first->closed, StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("newer")));
-  EXPECT_EQ(second->desired.size(), 1u);
-  // Reports over the older session have no effect.
-  first->session->Report(Observed(2));
-  loop_.RunOnce();
-  EXPECT_EQ(first->desired.size(), 1u);
-  EXPECT_FALSE(second->closed.has_value());
-}
-
-TEST_F(CoordinatorLoopTest, AReportThatMakesNoSenseEndsItsStream) {
-  const auto agent = Connect(&loop_);
-  v1::NodeObserved report = Observed(1);
-  report.clear_incarnation();
-  agent->session->Report(report);
-  loop_.RunOnce();
-  EXPECT_THAT(*agent->closed,
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("incarnation")));
-}
-
-TEST_F(CoordinatorLoopTest, AnUnchangedDesiredStateIsNotSentAgain) {
-  const auto agent = Connect(&loop_);
-  for (uint64_t sequence = 1; sequence <= 5; ++sequence) {
-    agent->session->Report(Observed(sequence));
-    Settle();
-  }
-  EXPECT_EQ(agent->desired.size(), 1u);
-}
-
 TEST_F(CoordinatorLoopTest, SaysWhenToCallAgain) {
   const auto agent = Connect(&loop_);
   agent->session->Report(Observed(1));
@@ -330,33 +294,6 @@ TEST_F(CoordinatorLoopTest, ADrainIsAnsweredOnceItIsStored) {
       [&](const absl::StatusOr<v1::ListNodesResponse>& nodes) { found = nodes->nodes(0).drain(); });
   next.RunOnce();
   EXPECT_EQ(found, v1::FINISH_JOBS);
-}
-
-// The answer bounds the clock of the node (docs/decisions/0044).
-TEST_F(CoordinatorLoopTest, ANodeWithAJobIsAskedAgainAlthoughItReportsTheSame) {
-  const auto agent = Connect(&loop_);
-  agent->session->Report(Observed(1));
-  Settle();
-  std::optional<absl::StatusOr<common::JobId>> job;
-  Submit("one", &job);
-  Settle();
-  ASSERT_OK(*job);
-  uint64_t sequence = 2;
-  const auto report = [&] {
-    v1::NodeObserved running = Observed(sequence++);
-    AddGeneration((*job)->value(), 1, v1::ObservedGeneration::RUNNING, &running);
-    running.set_applied_version(agent->desired.back()->version());
-    running.set_made_us(absl::ToUnixMicros(clock_.Now()));
-    agent->session->Report(running);
-    Settle();
-  };
-  report();
-  const size_t before = agent->desired.size();
-  for (int i = 0; i < 31; ++i) {
-    clock_.Advance(absl::Seconds(2));
-    report();
-  }
-  EXPECT_EQ(agent->desired.size(), before + 1);
 }
 
 }  // namespace
