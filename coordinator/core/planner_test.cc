@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/status_matchers.h"
+#include "coordinator/core/cluster_state_fixture.h"
 #include "coordinator/core/observe.h"
 #include "coordinator/core/records.h"
 #include "coordinator/core/recover.h"
@@ -20,68 +21,13 @@ namespace {
 using ::testing::HasSubstr;
 using testing::StatusIs;
 
-v1::JobSpec Spec(int nodes = 1, size_t argument_bytes = 1) {
-  v1::JobSpec spec;
-  spec.add_argv(std::string(argument_bytes, 'x'));
-  spec.set_nodes(nodes);
-  return spec;
-}
-
 v1::JobSpec SpecWithRestarts(int max_restarts) {
   v1::JobSpec spec = Spec();
   spec.set_max_restarts(max_restarts);
   return spec;
 }
 
-v1::NodeObserved Observed(const std::string& node, uint64_t sequence,
-                          const std::string& incarnation = "1") {
-  v1::NodeObserved observed;
-  observed.set_node_id(node);
-  observed.set_name(node);
-  observed.set_incarnation(incarnation);
-  observed.set_boot_id(incarnation);
-  observed.set_address(node);
-  observed.set_sequence(sequence);
-  return observed;
-}
-
-v1::ObservedGeneration* AddEnded(const common::JobId& job, common::Generation generation,
-                                 v1::NodeObserved* observed) {
-  v1::ObservedGeneration* part = observed->add_generations();
-  part->set_job_id(job.value());
-  part->set_generation(generation);
-  part->set_state(v1::ObservedGeneration::ENDED);
-  return part;
-}
-
-class PlannerTest : public ::testing::Test {
- protected:
-  absl::StatusOr<common::JobId> Submit(int nodes = 1, size_t argument_bytes = 1) {
-    return Submit(absl::StrCat("s", ++submits_), Spec(nodes, argument_bytes));
-  }
-
-  absl::StatusOr<common::JobId> Submit(const std::string& submit_id, const v1::JobSpec& spec) {
-    return SubmitJob(submit_id, spec, now_, &state_, &changes_);
-  }
-
-  absl::Status Report(SessionId session, const v1::NodeObserved& observed) {
-    return Observe(session, observed, now_, &state_, &changes_, &superseded_);
-  }
-
-  absl::Status Report(const std::string& node, SessionId session, uint64_t sequence,
-                      const std::string& incarnation = "1") {
-    return Report(session, Observed(node, sequence, incarnation));
-  }
-
-  Plan Rest() { return PlanToRest(now_, now_, &state_, &changes_); }
-  const v1::Job& Job(const common::JobId& id) { return state_.jobs.at(id).job; }
-
-  absl::Time now_ = absl::UnixEpoch() + absl::Hours(1);
-  ClusterState state_;
-  Changes changes_;
-  SessionId superseded_ = 0;
-  int submits_ = 0;
-};
+class PlannerTest : public ClusterStateTest {};
 
 TEST_F(PlannerTest, SameInputSamePlan) {
   ASSERT_OK(Report("a", 1, 1));
@@ -166,33 +112,6 @@ TEST_F(PlannerTest, RecordsOfGenerationsAreCountedAndMakeRoom) {
               0.1 * static_cast<double>(state_.job_bytes));
 }
 
-TEST_F(PlannerTest, ReportsAreCountedAndForgottenWithTheirStreams) {
-  v1::NodeObserved observed = Observed("a", 1);
-  for (int i = 0; i < 1000; ++i) observed.add_generations()->set_job_id("j");
-  ASSERT_OK(Report(1, observed));
-  const int64_t bytes = state_.report_bytes;
-  EXPECT_GT(bytes, 100'000);
-  observed.set_sequence(2);
-  ASSERT_OK(Report(1, observed));
-  EXPECT_EQ(state_.report_bytes, bytes);
-  state_.limits.max_report_bytes = bytes + 1000;
-  observed.set_node_id("b");
-  observed.set_name("b");
-  EXPECT_THAT(Report(2, observed),
-              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("bytes of nodes' reports")));
-  // A stream whose first report is refused takes nothing from the stream before it.
-  observed.set_node_id("a");
-  observed.set_name("a");
-  for (int i = 0; i < 1000; ++i) observed.add_generations()->set_job_id("j");
-  EXPECT_TRUE(absl::IsResourceExhausted(Report(4, observed)));
-  EXPECT_EQ(state_.nodes.at(common::NodeId("a")).session, 1u);
-  EXPECT_EQ(state_.nodes.at(common::NodeId("a")).observed.generations_size(), 1000);
-  CloseSession(1, common::NodeId("a"), &state_);
-  EXPECT_LT(state_.report_bytes, 5'000);
-  EXPECT_EQ(state_.nodes.at(common::NodeId("a")).observed.name(), "a");
-  EXPECT_OK(Report(3, Observed("b", 1)));
-}
-
 TEST_F(PlannerTest, OnlyTheNewestFinishedJobsAreKept) {
   state_.limits.max_finished_jobs = 2;
   std::vector<common::JobId> jobs;
@@ -228,16 +147,6 @@ TEST_F(PlannerTest, ARepeatedSubmitIsTheSameJobHoweverManyHaveEndedSince) {
   ASSERT_EQ(state_.jobs.count(first), 0u);
   EXPECT_EQ(*Submit("first", Spec()), first);
   EXPECT_EQ(state_.jobs.count(first), 0u);
-}
-
-TEST_F(PlannerTest, TheNodesAreBounded) {
-  state_.limits.max_nodes = 2;
-  ASSERT_OK(Report("a", 1, 1));
-  ASSERT_OK(Report("b", 2, 1));
-  EXPECT_THAT(Report("c", 3, 1), StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("2")));
-  CloseSession(1, common::NodeId("a"), &state_);
-  EXPECT_OK(Report("c", 3, 1));
-  EXPECT_EQ(state_.nodes.count(common::NodeId("a")), 0u);
 }
 
 TEST_F(PlannerTest, ANodeRunsABoundedNumberOfJobs) {
@@ -279,65 +188,8 @@ TEST_F(PlannerTest, OldGenerationRecordsGo) {
   EXPECT_EQ(Job(job).membership_changes(), 5);
 }
 
-// Invariant 5.
-TEST_F(PlannerTest, ReportsOfOldSessionsAndOutOfSequenceAreRefused) {
-  ASSERT_OK(Report("a", 1, 5, "old"));
-  CloseSession(1, common::NodeId("a"), &state_);
-  ASSERT_OK(Report("a", 2, 1, "new"));
-  EXPECT_THAT(Report("a", 1, 6, "old"),
-              StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("newer stream")));
-  EXPECT_EQ(state_.stale.sessions, 1);
-  EXPECT_EQ(state_.nodes.at(common::NodeId("a")).observed.incarnation(), "new");
-  ASSERT_OK(Report("a", 2, 1, "new"));  // The report is out of sequence and is ignored.
-  EXPECT_EQ(state_.stale.sessions, 2);
-  EXPECT_THAT(Report("a", 2, 2, "third"),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("changed within")));
-  // The end of the old session does not end the new one.
-  CloseSession(1, common::NodeId("a"), &state_);
-  EXPECT_TRUE(IsConnected(state_, state_.nodes.at(common::NodeId("a")), now_));
-}
-
-class WildReports : public PlannerTest {
- protected:
-  // Sends a report of node a that a correct agent would not send.
-  absl::Status ReportWild(uint64_t applied_version, const common::JobId& job = common::JobId(),
-                          common::Generation generation = 0) {
-    v1::NodeObserved observed = Observed("a", 2);
-    observed.set_applied_version(applied_version);
-    if (generation != 0) AddEnded(job, generation, &observed)->set_store_socket_gone(true);
-    return Report(1, observed);
-  }
-};
-
-TEST_F(WildReports, AVersionThatWasNeverSentIsRefused) {
-  state_.revision = 1000;
-  ASSERT_OK(Report("a", 1, 1));
-  EXPECT_THAT(ReportWild(~uint64_t{0}),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("applied_version")));
-  EXPECT_THAT(ReportWild(1001),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("applied_version")));
-  EXPECT_OK(ReportWild(1000));
-}
-
-TEST_F(WildReports, AGenerationThatWasNeverPlannedIsRefused) {
-  ASSERT_OK(Report("a", 1, 1));
-  const common::JobId running = Submit().value();
-  const common::JobId waiting = Submit(3).value();
-  Rest();
-  for (const common::Generation generation : {-1, 2, 200}) {
-    EXPECT_THAT(ReportWild(0, running, generation),
-                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(running.value())));
-  }
-  EXPECT_THAT(ReportWild(0, waiting, 1),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(waiting.value())));
-  // A node may have any generation of a job that this coordinator does not know. It will be asked
-  // to stop it.
-  EXPECT_OK(ReportWild(0, common::JobId("unknown"), 7));
-  EXPECT_EQ(Job(running).phase(), v1::STARTING);
-}
-
 // No known input leads to this. If one exists, the coordinator still works.
-TEST_F(WildReports, APlanThatDoesNotSettleIsContinuedLater) {
+TEST_F(PlannerTest, APlanThatDoesNotSettleIsContinuedLater) {
   ASSERT_OK(Report("a", 1, 1));
   const common::JobId job = Submit().value();
   for (common::Generation generation = 1; generation <= 200; ++generation) {
