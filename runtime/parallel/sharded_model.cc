@@ -34,6 +34,7 @@
 #include <utility>
 
 #include "runtime/core/sharding/sharding_report.h"
+#include "runtime/core/sharding/unit_trace.h"
 #include "runtime/parallel/initial_values.h"
 #include "runtime/parallel/libtorch.h"
 #include "runtime/parallel/reported_units.h"
@@ -48,7 +49,7 @@ class ShardedModel::Listener final : public ReadListener {
   void before_joint_read() override { model_.before_read(unit_, /*is_joint=*/true); }
   void refuse_write(const std::string& op) override {
     throw std::logic_error(op + " would write to a parameter of " +
-                           model_.units_[static_cast<std::size_t>(unit_)]->name() +
+                           model_.units_[static_cast<std::size_t>(unit_)].name() +
                            ", which is sharded, so the change would be lost: change parameters "
                            "before prepare(), load them with load_checkpoint_in_model(), or step "
                            "with an optimizer that prepare() returned");
@@ -59,22 +60,6 @@ class ShardedModel::Listener final : public ReadListener {
   const int unit_;
 };
 
-// Runs when a gradient has been added up in its parameter.
-class ShardedModel::GradientHook final : public torch::autograd::FunctionPostHook {
- public:
-  GradientHook(ShardedModel& model, std::size_t unit, std::size_t parameter)
-      : model_(model), unit_(unit), parameter_(parameter) {}
-  torch::autograd::variable_list operator()(const torch::autograd::variable_list& outputs,
-                                            const torch::autograd::variable_list&) override {
-    model_.arrived(unit_, parameter_);
-    return outputs;
-  }
-
- private:
-  ShardedModel& model_;
-  const std::size_t unit_, parameter_;
-};
-
 ShardedModel::ShardedModel(std::shared_ptr<torch::nn::Module> module, ShardingGroups groups,
                            const ShardingOptions& options, RecordedTensors recorded)
     : tensors_(std::move(module)),
@@ -83,7 +68,7 @@ ShardedModel::ShardedModel(std::shared_ptr<torch::nn::Module> module, ShardingGr
       options_(options),
       expects_recomputing_(options.activation_checkpointing) {}
 
-ShardedModel::~ShardedModel() { unhook_gradients(); }
+ShardedModel::~ShardedModel() = default;
 
 void ShardedModel::prepare(const DataParallelOptions& options) {
   broadcasts_buffers_ = options.broadcast_buffers;
@@ -94,10 +79,10 @@ void ShardedModel::prepare(const DataParallelOptions& options) {
   if (!std::equal(all.begin() + 1, all.end(), all.begin())) {
     throw std::invalid_argument("prepare: the ranks' models, " + module()->name() + ", differ");
   }
-  if (units_.empty()) divide();
+  if (units().empty()) divide();
   hook_gradients();
   without_values_.merge(give_whole_values(tensors_.buffers(), *groups_.world));
-  give_recorded_values(std::exchange(recorded_, {}), without_values_, units_, *groups_.world);
+  give_recorded_values(std::exchange(recorded_, {}), without_values_, units(), *groups_.world);
 }
 
 void ShardedModel::divide() {
@@ -115,9 +100,13 @@ void ShardedModel::divide() {
   for (ModelUnit& unit : units) {
     without_values_.merge(give_values(tensors_of(unit.parameters), *groups_.world));
     listeners_.push_back(std::make_unique<Listener>(*this, static_cast<int>(units_.size())));
-    hooked_.emplace_back(unit.parameters.size());
+    hooks_.emplace_back();
+    for (std::size_t i = 0; i < unit.parameters.size(); ++i) {
+      hooks_.back().push_back(
+          std::make_unique<GradientHook>([this, place = units_.size(), i] { arrived(place, i); }));
+    }
     has_gradient_.emplace_back(unit.parameters.size());
-    units_.push_back(std::make_unique<ShardedUnit>(
+    units_.add(std::make_unique<ShardedUnit>(
         unit.name, std::move(unit.parameters), groups_, listeners_.back().get(),
         UnitOptions{options_.gather_dtype, options_.offload_params}));
   }
@@ -128,7 +117,7 @@ void ShardedModel::divide() {
 
 std::vector<const void*> ShardedModel::sharded() const {
   std::vector<const void*> all;
-  for (const auto& unit : units_) {
+  for (const auto& unit : units()) {
     for (std::size_t i = 0; i < unit->size(); ++i) {
       all.push_back(unit->parameter(i).tensor.unsafeGetTensorImpl());
     }
@@ -149,25 +138,8 @@ void ShardedModel::follow_changes() {
 
 void ShardedModel::hook_gradients() {
   for (std::size_t unit = 0; unit < units_.size(); ++unit) {
-    for (std::size_t i = 0; i < units_[unit]->size(); ++i) {
-      const at::Tensor& parameter = units_[unit]->parameter(i).tensor;
-      Hooked& one = hooked_[unit][i];
-      auto accumulator =
-          parameter.requires_grad() ? torch::autograd::impl::grad_accumulator(parameter) : nullptr;
-      if (accumulator == one.accumulator) continue;
-      if (one.accumulator != nullptr) one.accumulator->del_post_hook(one.hook);
-      one.accumulator = std::move(accumulator);
-      if (one.accumulator == nullptr) continue;
-      one.hook = one.accumulator->add_post_hook(std::make_unique<GradientHook>(*this, unit, i));
-    }
-  }
-}
-
-void ShardedModel::unhook_gradients() {
-  for (auto& unit : hooked_) {
-    for (Hooked& one : unit) {
-      if (one.accumulator != nullptr) one.accumulator->del_post_hook(one.hook);
-      one.accumulator = nullptr;
+    for (std::size_t i = 0; i < units_[unit].size(); ++i) {
+      hooks_[unit][i]->follow(units_[unit].parameter(i).tensor);
     }
   }
 }
@@ -191,27 +163,7 @@ void ShardedModel::set_shares_parameters(bool shares) {
 }
 
 void ShardedModel::perform(const UnitActions& actions) {
-  for (const UnitAction& action : actions) {
-    ShardedUnit& unit = *units_[static_cast<std::size_t>(action.unit)];
-    switch (action.kind) {
-      case UnitAction::kGather:
-        trace_.add("gather " + unit.name());
-        unit.gather();
-        break;
-      case UnitAction::kPrefetch:
-        trace_.add("prefetch " + unit.name());
-        unit.begin_gather();
-        break;
-      case UnitAction::kReduce:
-        if (is_local_) break;
-        trace_.add("reduce " + unit.name());
-        unit.reduce();
-        break;
-      case UnitAction::kFree:
-        unit.free();
-        break;
-    }
-  }
+  units_.perform(actions, /*keeps_gradients=*/is_local_);
 }
 
 void ShardedModel::expect_values() const {
@@ -243,7 +195,7 @@ void ShardedModel::before_read(int unit, bool is_joint) {
 void ShardedModel::arrived(std::size_t unit, std::size_t parameter) {
   if (!schedule_->is_backward()) return;  // Of loss.backward(), which step() rejects.
   perform(schedule_->arrive(static_cast<int>(unit)));
-  units_[unit]->add_gradient(parameter);
+  units_[unit].add_gradient(parameter);
   has_gradient_[unit][parameter] = true;
 }
 
@@ -252,7 +204,7 @@ void ShardedModel::before_backward(const at::Tensor& /*loss*/) {
   expect_values();
   is_local_ = scopes(GradientSync::kOff) > 0 && scopes(GradientSync::kForced) == 0;
   recomputed_before_ = recomputed_calls();
-  for (const auto& unit : units_) unit->take_means();
+  for (const auto& unit : units()) unit->take_means();
   ignored_.take_means();
   schedule_->begin_backward();
 }
@@ -263,21 +215,17 @@ void ShardedModel::after_backward(const at::Tensor& /*loss*/) {
   has_local_gradients_ = is_local_;
   ignored_.keep_gradients();
   if (!is_local_) {
-    for (const auto& unit : units_) {  // Those that no_sync() left, of units without new ones.
-      if (!unit->has_gradients()) continue;
-      trace_.add("reduce " + unit->name());
-      unit->reduce();
-    }
+    units_.reduce_kept();  // Those that no_sync() left, of units without new ones.
     has_gradient_.back() = ignored_.has_gradients();
     agree_on_gradients();
     ignored_.reduce(has_gradient_.back(), *groups_.world);
   }
   ignored_.give_means();
   for (std::size_t unit = 0; unit < units_.size(); ++unit) {
-    std::vector<bool> has_mean = is_local_ ? std::vector<bool>(units_[unit]->size())
-                                           : std::exchange(has_gradient_[unit], {});
-    units_[unit]->give_means(has_mean);
-    if (!is_local_) has_gradient_[unit].resize(units_[unit]->size());
+    std::vector<bool> has_mean =
+        is_local_ ? std::vector<bool>(units_[unit].size()) : std::exchange(has_gradient_[unit], {});
+    units_[unit].give_means(has_mean);
+    if (!is_local_) has_gradient_[unit].resize(units_[unit].size());
   }
   if (broadcasts_buffers_ && module()->is_training() && !tensors_.buffers().empty()) {
     std::vector<at::Tensor> memory;
@@ -286,46 +234,36 @@ void ShardedModel::after_backward(const at::Tensor& /*loss*/) {
   }
 }
 
-// One all-reduce of a few bytes. Its first two numbers are the digest of this rank's trace and its
-// negative: the maxima of both belong to one digest if, and only if, all digests are equal. The
-// third one is 1 if this rank has computed activations again.
+// One all-reduce of a few bytes.
 void ShardedModel::agree_on_gradients() {
-  std::size_t count = 3;
-  for (const auto& unit : has_gradient_) count += unit.size();
-  const at::Tensor numbers = at::zeros({static_cast<std::int64_t>(count)}, at::kLong);
+  const std::vector<std::int64_t> mine =
+      pass_numbers(units_.trace().digest(), has_recomputed_, has_gradient_);
+  const at::Tensor numbers = at::empty({static_cast<std::int64_t>(mine.size())}, at::kLong);
   auto* const number = numbers.mutable_data_ptr<std::int64_t>();
-  number[0] = trace_.digest();
-  number[1] = -trace_.digest();
-  number[2] = has_recomputed_;
-  std::size_t next = 3;
-  for (const auto& unit : has_gradient_) {
-    for (const bool has : unit) number[next++] = has;
-  }
+  std::ranges::copy(mine, number);
   groups_.world->all_reduce_max(numbers);
-  if (number[0] != -number[1]) {
-    throw std::runtime_error("backward: the ranks have used different units of " +
-                             module()->name() + ": " +
-                             difference_between(groups_.world->all_gather_bytes(trace_.bytes())) +
-                             ". All ranks must make the same forward and backward passes");
+  AgreedPass pass = agreed_pass({number, mine.size()}, has_gradient_);
+  if (!pass.has_equal_traces) {
+    throw std::runtime_error(
+        "backward: the ranks have used different units of " + module()->name() + ": " +
+        difference_between(groups_.world->all_gather_bytes(units_.trace().bytes())) +
+        ". All ranks must make the same forward and backward passes");
   }
-  if (std::exchange(expects_recomputing_, false) && number[2] == 0) {
+  if (std::exchange(expects_recomputing_, false) && !pass.has_recomputed) {
     throw std::runtime_error(
         "backward: sharding.activation_checkpointing is set, but " + module()->name() +
         " keeps all activations, because modules of LibTorch have no hooks to change that: let its "
         "forward() call the parts with accel::checkpoint() (accel/activation_checkpointing.h), or "
         "unset the option");
   }
-  next = 3;
-  for (auto& unit : has_gradient_) {
-    for (std::size_t i = 0; i < unit.size(); ++i) unit[i] = number[next++] != 0;
-  }
+  has_gradient_ = std::move(pass.has_gradient);
 }
 
 void ShardedModel::cancel_backward() {
   free_all();
   for (std::size_t unit = 0; unit < units_.size(); ++unit) {
-    units_[unit]->drop_gradients();
-    has_gradient_[unit].assign(units_[unit]->size(), false);
+    units_[unit].drop_gradients();
+    has_gradient_[unit].assign(units_[unit].size(), false);
   }
   ignored_.drop_gradients();
   has_local_gradients_ = false;
@@ -338,9 +276,9 @@ void ShardedModel::drop_kept_gradients(const std::set<const void*>& parameters) 
     return parameters.contains(one.tensor.unsafeGetTensorImpl());
   };
   for (std::size_t unit = 0; unit < units_.size(); ++unit) {
-    for (std::size_t i = 0; i < units_[unit]->size(); ++i) {
-      if (!is_zeroed(units_[unit]->parameter(i))) continue;
-      units_[unit]->drop_gradient(i);
+    for (std::size_t i = 0; i < units_[unit].size(); ++i) {
+      if (!is_zeroed(units_[unit].parameter(i))) continue;
+      units_[unit].drop_gradient(i);
       has_gradient_[unit][i] = false;
     }
   }
@@ -350,11 +288,11 @@ void ShardedModel::drop_kept_gradients(const std::set<const void*>& parameters) 
   const auto kept = ignored_.has_gradients();
   has_local_gradients_ =
       std::ranges::find(kept, true) != kept.end() ||
-      std::ranges::any_of(units_, [](const auto& unit) { return unit->has_gradients(); });
+      std::ranges::any_of(units(), [](const auto& unit) { return unit->has_gradients(); });
 }
 
 std::string ShardedModel::sharding_report() const {
-  ShardingOutline outline = outline_of(options_, groups_, units_, ignored_.all());
+  ShardingOutline outline = outline_of(options_, groups_, units(), ignored_.all());
   for (std::size_t i = 0; i < units_.size(); ++i) {
     outline.units[i].reshard_after_forward = schedule_->reshards(static_cast<int>(i));
   }
@@ -367,13 +305,10 @@ std::shared_ptr<void> ShardedModel::begin_whole(bool is_written) {
   if (uses_whole_) throw std::logic_error("a sharded model is already gathered as a whole");
   if (!is_written) expect_values();
   free_all();
-  for (const auto& unit : units_) {
-    trace_.add("gather " + unit->name());
-    unit->begin_whole();
-  }
+  units_.begin_whole();
   uses_whole_ = true;
   return {this, [is_written](ShardedModel* model) {
-            for (const auto& unit : model->units_) unit->end_whole(is_written);
+            model->units_.end_whole(is_written);
             model->uses_whole_ = false;
           }};
 }
@@ -386,9 +321,9 @@ std::shared_ptr<void> ShardedModel::begin_step() {
         "the step outside of no_sync()");
   }
   free_all();
-  for (const auto& unit : units_) unit->begin_step();
+  for (const auto& unit : units()) unit->begin_step();
   return {this, [](ShardedModel* model) {
-            for (const auto& unit : model->units_) unit->end_step();
+            for (const auto& unit : model->units()) unit->end_step();
           }};
 }
 

@@ -2,18 +2,21 @@
 // are spread over the ranks.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "runtime/core/sharding/pass_agreement.h"
 #include "runtime/core/sharding/unit_schedule.h"
-#include "runtime/core/sharding/unit_trace.h"
+#include "runtime/parallel/gradient_hook.h"
 #include "runtime/parallel/ignored_parameters.h"
 #include "runtime/parallel/model_tensors.h"
 #include "runtime/parallel/model_units.h"
 #include "runtime/parallel/sharded_unit.h"
 #include "runtime/parallel/strategy.h"
+#include "runtime/parallel/traced_units.h"
 #include "runtime/recording/recorded_tensors.h"
 
 namespace accel::runtime {
@@ -62,7 +65,7 @@ class ShardedModel final : public ParallelStrategy {
 
   // Frees all units, because their parameters are about to change.
   void free_all();
-  const std::vector<std::unique_ptr<ShardedUnit>>& units() const { return units_; }
+  const std::vector<std::unique_ptr<ShardedUnit>>& units() const { return units_.all(); }
   // The parameters that are in no unit, and whole on each rank.
   const std::vector<UnitParameter>& ignored() const { return ignored_.all(); }
   const ShardingGroups& groups() const { return groups_; }
@@ -70,14 +73,8 @@ class ShardedModel final : public ParallelStrategy {
 
  private:
   class Listener;
-  class GradientHook;
-  struct Hooked {
-    std::shared_ptr<torch::autograd::Node> accumulator;
-    std::uintptr_t hook = 0;
-  };
   void divide();
   void hook_gradients();
-  void unhook_gradients();
   void before_read(int unit, bool is_joint);
   void arrived(std::size_t unit, std::size_t parameter);
   void perform(const UnitActions& actions);
@@ -92,14 +89,14 @@ class ShardedModel final : public ParallelStrategy {
   bool broadcasts_buffers_ = true;
   // Declared before the units, which are destroyed first.
   std::vector<std::unique_ptr<Listener>> listeners_;
-  std::vector<std::unique_ptr<ShardedUnit>> units_;
+  TracedUnits units_;
   IgnoredParameters ignored_;
   std::unique_ptr<UnitSchedule> schedule_;
-  UnitTrace trace_;
-  std::vector<std::vector<Hooked>> hooked_;  // By unit and parameter.
-  // By unit and parameter, and in the last place for ignored parameters: true if a gradient has
-  // arrived since gradients were last reduced.
-  std::vector<std::vector<bool>> has_gradient_;
+  // By unit and parameter. Declared after the units, so that hooks end before their parameters.
+  std::vector<std::vector<std::unique_ptr<GradientHook>>> hooks_;
+  // The gradients that have arrived since gradients were last reduced. The last place is that of
+  // the ignored parameters.
+  ArrivedGradients has_gradient_;
   // The identities of parameters and buffers without values. They remain the same objects.
   std::set<const void*> without_values_;
   bool uses_whole_ = false;              // True while a result of begin_whole() lives.
