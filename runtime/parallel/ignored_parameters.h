@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "runtime/comm/communicator.h"
-#include "runtime/parallel/sharded_unit.h"
+#include "runtime/parallel/unit_layout.h"
 
 namespace accel::runtime {
 

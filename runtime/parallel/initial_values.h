@@ -8,6 +8,7 @@
 #include "runtime/comm/communicator.h"
 #include "runtime/parallel/libtorch.h"
 #include "runtime/parallel/sharded_unit.h"
+#include "runtime/parallel/unit_layout.h"
 #include "runtime/recording/recorded_tensors.h"
 
 namespace accel::runtime {

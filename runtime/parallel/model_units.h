@@ -7,7 +7,7 @@
 
 #include "accel/options.h"
 #include "runtime/parallel/libtorch.h"
-#include "runtime/parallel/sharded_unit.h"
+#include "runtime/parallel/unit_layout.h"
 
 namespace accel::runtime {
 

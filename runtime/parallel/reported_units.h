@@ -7,6 +7,7 @@
 #include "accel/sharding.h"
 #include "runtime/core/sharding/sharding_report.h"
 #include "runtime/parallel/sharded_unit.h"
+#include "runtime/parallel/unit_layout.h"
 
 namespace accel::runtime {
 

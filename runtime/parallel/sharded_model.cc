@@ -195,7 +195,7 @@ void ShardedModel::before_read(int unit, bool is_joint) {
 void ShardedModel::arrived(std::size_t unit, std::size_t parameter) {
   if (!schedule_->is_backward()) return;  // Of loss.backward(), which step() rejects.
   perform(schedule_->arrive(static_cast<int>(unit)));
-  units_[unit].add_gradient(parameter);
+  units_[unit].gradients().add(parameter);
   has_gradient_[unit][parameter] = true;
 }
 
@@ -204,7 +204,7 @@ void ShardedModel::before_backward(const at::Tensor& /*loss*/) {
   expect_values();
   is_local_ = scopes(GradientSync::kOff) > 0 && scopes(GradientSync::kForced) == 0;
   recomputed_before_ = recomputed_calls();
-  for (const auto& unit : units()) unit->take_means();
+  for (const auto& unit : units()) unit->gradients().take_means();
   ignored_.take_means();
   schedule_->begin_backward();
 }
@@ -224,7 +224,7 @@ void ShardedModel::after_backward(const at::Tensor& /*loss*/) {
   for (std::size_t unit = 0; unit < units_.size(); ++unit) {
     std::vector<bool> has_mean =
         is_local_ ? std::vector<bool>(units_[unit].size()) : std::exchange(has_gradient_[unit], {});
-    units_[unit].give_means(has_mean);
+    units_[unit].gradients().give_means(has_mean);
     if (!is_local_) has_gradient_[unit].resize(units_[unit].size());
   }
   if (broadcasts_buffers_ && module()->is_training() && !tensors_.buffers().empty()) {
@@ -262,7 +262,7 @@ void ShardedModel::agree_on_gradients() {
 void ShardedModel::cancel_backward() {
   free_all();
   for (std::size_t unit = 0; unit < units_.size(); ++unit) {
-    units_[unit].drop_gradients();
+    units_[unit].gradients().drop_all();
     has_gradient_[unit].assign(units_[unit].size(), false);
   }
   ignored_.drop_gradients();
@@ -278,7 +278,7 @@ void ShardedModel::drop_kept_gradients(const std::set<const void*>& parameters) 
   for (std::size_t unit = 0; unit < units_.size(); ++unit) {
     for (std::size_t i = 0; i < units_[unit].size(); ++i) {
       if (!is_zeroed(units_[unit].parameter(i))) continue;
-      units_[unit].drop_gradient(i);
+      units_[unit].gradients().drop(i);
       has_gradient_[unit][i] = false;
     }
   }
@@ -286,9 +286,10 @@ void ShardedModel::drop_kept_gradients(const std::set<const void*>& parameters) 
     if (is_zeroed(ignored_.all()[i])) ignored_.drop_gradient(i);
   }
   const auto kept = ignored_.has_gradients();
-  has_local_gradients_ =
-      std::ranges::find(kept, true) != kept.end() ||
-      std::ranges::any_of(units(), [](const auto& unit) { return unit->has_gradients(); });
+  has_local_gradients_ = std::ranges::find(kept, true) != kept.end() ||
+                         std::ranges::any_of(units(), [](const auto& unit) {
+                           return unit->gradients().has_unreduced();
+                         });
 }
 
 std::string ShardedModel::sharding_report() const {

@@ -17,6 +17,7 @@
 #include "runtime/parallel/sharded_unit.h"
 #include "runtime/parallel/strategy.h"
 #include "runtime/parallel/traced_units.h"
+#include "runtime/parallel/unit_layout.h"
 #include "runtime/recording/recorded_tensors.h"
 
 namespace accel::runtime {

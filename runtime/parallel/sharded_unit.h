@@ -4,36 +4,21 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "accel/sharding.h"
-#include "runtime/comm/communicator.h"
 #include "runtime/core/sharding/flat_layout.h"
 #include "runtime/parallel/parameter_reads.h"
 #include "runtime/parallel/part_memory.h"
+#include "runtime/parallel/unit_gradients.h"
+#include "runtime/parallel/unit_layout.h"
 
 namespace accel::runtime {
-
-// The ranks among which a model is sharded. The ranks of `shard` together hold the model once. The
-// ranks of `replicate` hold the same shard. Each is null if it would have only this rank.
-struct ShardingGroups {
-  std::shared_ptr<Communicator> world, shard, replicate;
-
-  int parts() const { return shard == nullptr ? 1 : shard->size(); }
-  int part() const { return shard == nullptr ? 0 : shard->rank(); }
-};
 
 struct UnitOptions {
   GatherDtype gather_dtype = GatherDtype::kOwn;
   bool offloads_parts = false;  // Parts are in the host's memory, and the optimizer steps there.
-};
-
-// A parameter of a unit, with the first of its names in the model.
-struct UnitParameter {
-  std::string name;
-  at::Tensor tensor;
 };
 
 // The memory of a unit: this rank's part of each parameter, and at times the whole parameters and
@@ -53,8 +38,8 @@ class ShardedUnit {
   ShardedUnit& operator=(const ShardedUnit&) = delete;
 
   const std::string& name() const { return name_; }
-  std::size_t size() const { return members_.size(); }
-  const UnitParameter& parameter(std::size_t i) const { return members_[i].parameter; }
+  std::size_t size() const { return layout_.parameters().size(); }
+  const UnitParameter& parameter(std::size_t i) const { return layout_.parameters()[i]; }
   // Returns the bytes of the buffers of whole parameters, with their padding. If `only_trained`,
   // counts only the buffers of parameters that require a gradient.
   std::int64_t bytes(bool only_trained) const;
@@ -68,22 +53,8 @@ class ShardedUnit {
   void gather();
   void free();
 
-  // Moves the gradient of parameter i, which has just arrived, into its buffer of gradients.
-  void add_gradient(std::size_t i);
-  // Returns true if there are unreduced gradients.
-  bool has_gradients() const;
-  // Reduces the gradients to this rank's part of their mean, and adds it to the part of earlier
-  // passes. Parameters without a gradient count as zero. Collective.
-  void reduce();
-  // Drop the unreduced gradient of parameter i, or all gradients and means.
-  void drop_gradient(std::size_t i);
-  void drop_gradients();
-
-  // Between passes, the gradient of a parameter is its piece of the mean. take_means() moves these
-  // pieces to the buffers before a pass. give_means() returns them after it, to each parameter that
-  // had one and to those for which has_mean[i] is true.
-  void take_means();
-  void give_means(const std::vector<bool>& has_mean);
+  // The gradients of its parameters.
+  UnitGradients& gradients() { return gradients_; }
 
   // begin_whole() gathers the exact parameters as plain memory, whose reads are not reported.
   // It is collective. end_whole() frees them. If `is_written`, it first takes this rank's
@@ -100,7 +71,7 @@ class ShardedUnit {
   // piece() returns this rank's piece of parameter i, flattened, and held() returns which of its
   // elements the piece has. piece() waits until the piece may be written to.
   at::Tensor piece(std::size_t i) const;
-  ElementRange held(std::size_t i) const;
+  ElementRange held(std::size_t i) const { return layout_.held(i); }
   // Sets the piece of parameter i to the values that the whole parameter has.
   void take_piece(std::size_t i, const at::Tensor& whole);
   // Returns the whole tensor, shaped like parameter i, of which `piece` is this rank's piece. The
@@ -109,39 +80,31 @@ class ShardedUnit {
   at::Tensor whole_of(std::size_t i, const at::Tensor& piece) const;
 
  private:
-  // A flat buffer of parameters of one dtype, which are all trained or all frozen.
+  // A flat buffer of parameters: see UnitLayout.
   struct Buffer {
-    FlatLayout layout;
     at::Tensor part;   // This rank's part of the parameters.
     at::Tensor whole;  // The whole parameters; without memory while the unit is free.
-    // The unreduced gradients; undefined if there are none.
-    at::Tensor gradients = {};
-    at::Tensor mean = {};  // This rank's part of the mean; defined only inside of a pass.
   };
   struct Member {
-    UnitParameter parameter;
-    std::size_t buffer = 0, place = 0;  // The buffer, and the tensor of its layout.
-    at::Tensor whole = {};              // The parameter between steps.
-    at::Tensor piece = {};              // The parameter in a step.
-    bool is_added = false;              // True if its gradient is in the buffer of gradients.
-    bool had_mean = false;              // True if it had a mean before this pass.
+    at::Tensor whole;  // The parameter between steps.
+    at::Tensor piece;  // The parameter in a step.
   };
-  void lay_out();
-  at::Tensor piece_in(const at::Tensor& part, const Member& member) const;
-  // Returns true if a parameter of the buffer requires a gradient, which is the same on all ranks.
-  bool is_trained(std::size_t index) const;
-  void reduce(Buffer& buffer, std::size_t index);
+  // Returns the buffers, with parts of zeros.
+  std::vector<Buffer> empty_buffers() const;
+  std::vector<at::Tensor> parts() const;
   bool is_rounded(const Buffer& buffer) const;
   // Returns this rank's part as it is sent to the others.
   at::Tensor sent(const Buffer& buffer, bool rounds);
   void gather_at_once(bool is_exact);
 
-  const std::string name_, gather_call_, reduce_call_;
+  const std::string name_, gather_call_;
   const ShardingGroups groups_;
   const GatherDtype gather_dtype_;
+  const UnitLayout layout_;
   PartMemory memory_;
-  std::vector<Member> members_;
   std::vector<Buffer> buffers_;
+  std::vector<Member> members_;  // By parameter.
+  UnitGradients gradients_;
   std::vector<std::function<void()>> begun_;  // Each waits for a gather that has begun.
   bool is_gathered_ = false;
 };

@@ -17,7 +17,7 @@ void TracedUnits::perform(const UnitActions& actions, bool keeps_gradients) {
       case UnitAction::kReduce:
         if (keeps_gradients) break;
         trace_.add("reduce " + unit.name());
-        unit.reduce();
+        unit.gradients().reduce();
         break;
       case UnitAction::kFree:
         unit.free();
@@ -28,9 +28,9 @@ void TracedUnits::perform(const UnitActions& actions, bool keeps_gradients) {
 
 void TracedUnits::reduce_kept() {
   for (const auto& unit : units_) {
-    if (!unit->has_gradients()) continue;
+    if (!unit->gradients().has_unreduced()) continue;
     trace_.add("reduce " + unit->name());
-    unit->reduce();
+    unit->gradients().reduce();
   }
 }
 

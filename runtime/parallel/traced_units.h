@@ -13,7 +13,7 @@
 
 namespace accel::runtime {
 
-// Not thread-safe.
+// The units, in the order of the model. Not thread-safe.
 class TracedUnits {
  public:
   void add(std::unique_ptr<ShardedUnit> unit) { units_.push_back(std::move(unit)); }
