@@ -1,13 +1,11 @@
 #include "runtime/comm/shared_memory_backend.h"
 
-#include <ATen/ThreadLocalState.h>
-
 #include <optional>
 #include <utility>
 #include <vector>
 
-#include "runtime/comm/call_queue.h"
 #include "runtime/comm/element_reduction.h"
+#include "runtime/comm/ordered_works.h"
 #include "runtime/comm/shared_memory_exchange.h"
 #include "runtime/comm/shared_memory_wait.h"
 
@@ -15,9 +13,8 @@ namespace accel::runtime {
 namespace {
 
 using c10d::OpType;
-using c10d::Work;
 using Tensors = std::vector<at::Tensor>;
-using WorkPtr = c10::intrusive_ptr<Work>;
+using WorkPtr = c10::intrusive_ptr<c10d::Work>;
 using Timeout = std::chrono::milliseconds;
 
 // Up to this size, a call whose peers have arrived takes no longer than handing it to
@@ -28,48 +25,6 @@ constexpr std::size_t kSmallBytes = 128 << 10;
 // than the time between the arrivals of equally fast ranks, and short enough that the caller can
 // continue its backward pass if a peer is late.
 constexpr Timeout kInlineWait(2);
-
-// Runs a call, on either thread. Returns false if the call would have to wait for long and
-// `may_wait` is false; it is then called once more, with true, and continues where it stopped.
-using Body = std::function<bool(bool may_wait)>;
-
-// A call and its result.
-class ExchangeWork final : public Work {
- public:
-  ExchangeWork(int rank, OpType type, Tensors outputs, Body body)
-      : Work(rank, type),
-        outputs_(std::move(outputs)),
-        body_(std::move(body)),
-        future_(c10::make_intrusive<c10::ivalue::Future>(
-            c10::ListType::create(c10::TensorType::get()))) {}
-
-  // Returns true if the call has ended. An exception ends it, too.
-  bool run(bool may_wait) {
-    try {
-      if (!body_(may_wait)) return false;
-    } catch (...) {
-      error_ = std::current_exception();
-    }
-    body_ = nullptr;
-    return true;
-  }
-
-  // Wakes the threads that wait for the call, and runs its callbacks. Called once, after run()
-  // has returned true.
-  void report() {
-    finish(error_);
-    error_ == nullptr ? future_->markCompleted(c10::IValue(outputs_)) : future_->setError(error_);
-  }
-
-  Tensors result() override { return outputs_; }
-  c10::intrusive_ptr<c10::ivalue::Future> getFuture() override { return future_; }
-
- private:
-  const Tensors outputs_;
-  Body body_;
-  std::exception_ptr error_;
-  const c10::intrusive_ptr<c10::ivalue::Future> future_;
-};
 
 bool is_plain(const at::Tensor& tensor) {
   return tensor.device().is_cpu() && tensor.layout() == at::kStrided && !tensor.is_complex();
@@ -97,7 +52,8 @@ class SharedMemoryBackend final : public c10d::Backend {
         exchange_(std::move(segment)),
         make_gloo_(std::move(make_gloo)),
         timeout_(timeout),
-        has_cores_(usable_cores() >= 2 * getSize()) {}
+        has_cores_(usable_cores() >= 2 * getSize()),
+        works_(getRank()) {}
 
   // Makes unfinished calls fail, because their peers may never come.
   ~SharedMemoryBackend() override { exchange_.leave(); }
@@ -127,11 +83,11 @@ class SharedMemoryBackend final : public c10d::Backend {
       return true;
     };
     const bool here = tensors[0].nbytes() <= kSmallBytes || !has_cores_;
-    return call(OpType::ALLREDUCE, tensors,
-                !options.asyncOp ? Start::kHere
-                : here           ? Start::kHereIfPeersCome
-                                 : Start::kOnThread,
-                std::move(body));
+    return works_.call(OpType::ALLREDUCE, tensors,
+                       !options.asyncOp ? CallStart::kHere
+                       : here           ? CallStart::kHereIfPeersCome
+                                        : CallStart::kOnThread,
+                       std::move(body));
   }
 
   WorkPtr broadcast(Tensors& tensors, const c10d::BroadcastOptions& options) override {
@@ -142,8 +98,8 @@ class SharedMemoryBackend final : public c10d::Backend {
       exchange_.broadcast(packed.data(), packed.bytes(), root, timeout);
       if (root != getRank()) packed.commit();
     };
-    return call(OpType::BROADCAST, tensors, start_of(options, tensors[0].nbytes()),
-                whole(std::move(body)));
+    return works_.call(OpType::BROADCAST, tensors, start_of(options, tensors[0].nbytes()),
+                       whole(std::move(body)));
   }
 
   WorkPtr allgather(std::vector<Tensors>& outputs, Tensors& inputs,
@@ -165,8 +121,8 @@ class SharedMemoryBackend final : public c10d::Backend {
       exchange_.all_gather(mine.data(), outs, mine.bytes(), timeout);
       for (const Packed& one : theirs) one.commit();
     };
-    return call(OpType::ALLGATHER, outputs[0], start_of(options, inputs[0].nbytes()),
-                whole(std::move(body)));
+    return works_.call(OpType::ALLGATHER, outputs[0], start_of(options, inputs[0].nbytes()),
+                       whole(std::move(body)));
   }
 
   WorkPtr _allgather_base(at::Tensor& output, at::Tensor& input,
@@ -186,8 +142,8 @@ class SharedMemoryBackend final : public c10d::Backend {
       exchange_.all_gather(mine.data(), outs, mine.bytes(), timeout);
       all.commit();
     };
-    return call(OpType::_ALLGATHER_BASE, {output}, start_of(options, input.nbytes()),
-                whole(std::move(body)));
+    return works_.call(OpType::_ALLGATHER_BASE, {output}, start_of(options, input.nbytes()),
+                       whole(std::move(body)));
   }
 
   WorkPtr scatter(Tensors& outputs, std::vector<Tensors>& inputs,
@@ -212,13 +168,13 @@ class SharedMemoryBackend final : public c10d::Backend {
       exchange_.scatter(slices, mine.data(), mine.bytes(), root, timeout);
       mine.commit();
     };
-    return call(OpType::SCATTER, outputs, start_of(options, outputs[0].nbytes()),
-                whole(std::move(body)));
+    return works_.call(OpType::SCATTER, outputs, start_of(options, outputs[0].nbytes()),
+                       whole(std::move(body)));
   }
 
   WorkPtr barrier(const c10d::BarrierOptions& options) override {
     auto body = [this, timeout = or_default(options.timeout)] { exchange_.barrier(timeout); };
-    return call(OpType::BARRIER, {}, start_of(options, 0), whole(std::move(body)));
+    return works_.call(OpType::BARRIER, {}, start_of(options, 0), whole(std::move(body)));
   }
 
   WorkPtr allreduce_sparse(Tensors& tensors, const c10d::AllreduceOptions& options) override {
@@ -260,8 +216,8 @@ class SharedMemoryBackend final : public c10d::Backend {
       mine.commit();
       if (is_mean) output.div_(getSize());
     };
-    return call(OpType::_REDUCE_SCATTER_BASE, {output}, start_of(options, input.nbytes()),
-                whole(std::move(body)));
+    return works_.call(OpType::_REDUCE_SCATTER_BASE, {output}, start_of(options, input.nbytes()),
+                       whole(std::move(body)));
   }
   WorkPtr alltoall_base(at::Tensor& output, at::Tensor& input, std::vector<std::int64_t>& out_sizes,
                         std::vector<std::int64_t>& in_sizes,
@@ -279,54 +235,17 @@ class SharedMemoryBackend final : public c10d::Backend {
   void shutdown() override { exchange_.abort(); }
 
  private:
-  // The thread on which a call begins if no other call is queued (docs/decisions/0017).
-  enum class Start {
-    // The caller's thread, because the caller waits for the call immediately, or the call is small.
-    kHere,
-    // The caller's thread; the backend's thread continues it if its peers do not come soon.
-    kHereIfPeersCome,
-    // The backend's thread.
-    kOnThread,
-  };
-
   template <typename Options>
-  static Start start_of(const Options& options, std::size_t bytes) {
-    return !options.asyncOp || bytes <= kSmallBytes ? Start::kHere : Start::kOnThread;
+  static CallStart start_of(const Options& options, std::size_t bytes) {
+    return !options.asyncOp || bytes <= kSmallBytes ? CallStart::kHere : CallStart::kOnThread;
   }
 
   // Makes the body of a call that always waits for its peers, even if it is asked not to.
   template <typename Function>
-  static Body whole(Function function) {
+  static CallBody whole(Function function) {
     return [function = std::move(function)](bool) {
       function();
       return true;
-    };
-  }
-
-  // Runs or queues a call, after all earlier ones. The work's error is what `body` throws.
-  WorkPtr call(OpType type, Tensors outputs, Start start, Body body) {
-    auto work =
-        c10::make_intrusive<ExchangeWork>(getRank(), type, std::move(outputs), std::move(body));
-    const bool here = start != Start::kOnThread && calls_.try_begin();
-    if (here && work->run(/*may_wait=*/start == Start::kHere)) {
-      calls_.end();
-      work->report();
-      return work;
-    }
-    auto rest = with_state_of_this_thread([work] { work->run(/*may_wait=*/true); });
-    auto report = with_state_of_this_thread([work] { work->report(); });
-    here ? calls_.continue_on_thread(std::move(rest), std::move(report))
-         : calls_.add(std::move(rest), std::move(report));
-    return work;
-  }
-
-  // Makes `function` run in the state of the thread that made the call, such as its autograd mode:
-  // an in-place operation on a parameter must not be recorded only because another thread runs it.
-  template <typename Function>
-  static std::function<void()> with_state_of_this_thread(Function function) {
-    return [state = at::ThreadLocalState(), function = std::move(function)] {
-      const at::ThreadLocalStateGuard guard(state);
-      function();
     };
   }
 
@@ -342,11 +261,11 @@ class SharedMemoryBackend final : public c10d::Backend {
   SharedMemoryExchange exchange_;  // Only used inside of calls, except for abort() and leave().
   const MakeBackend make_gloo_;
   const Timeout timeout_;
-  // True if there is a second core for each rank, on which the backend's thread can run. If not,
+  // True if there is a second core for each rank, on which the thread of works_ can run. If not,
   // that thread would compete with the rank's own thread for one core.
   const bool has_cores_;
   c10::intrusive_ptr<c10d::Backend> gloo_;
-  CallQueue calls_;
+  OrderedWorks works_;
 };
 
 }  // namespace
