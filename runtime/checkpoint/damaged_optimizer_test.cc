@@ -16,7 +16,7 @@
 
 #include "accel/errors.h"
 #include "runtime/checkpoint/load_optimizer.h"
-#include "runtime/checkpoint/snapshot.h"
+#include "runtime/checkpoint/optimizer_moments.h"
 #include "runtime/testing/error_of.h"
 
 namespace accel::runtime {

@@ -13,8 +13,8 @@
 
 #include "runtime/checkpoint/archive_errors.h"
 #include "runtime/checkpoint/lazy_archive.h"
+#include "runtime/checkpoint/optimizer_moments.h"
 #include "runtime/checkpoint/parallel_io.h"
-#include "runtime/checkpoint/snapshot.h"
 #include "runtime/optim/optimizer_class.h"
 
 namespace accel::runtime {

@@ -19,7 +19,7 @@
 
 #include "accel/errors.h"
 #include "accel/optim.h"
-#include "runtime/checkpoint/snapshot.h"
+#include "runtime/checkpoint/optimizer_moments.h"
 #include "runtime/memory/large_blocks.h"
 #include "runtime/testing/error_of.h"
 

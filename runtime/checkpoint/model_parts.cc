@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "runtime/checkpoint/optimizer_moments.h"
 #include "runtime/checkpoint/sharded_state.h"
 #include "runtime/optim/optimizer_class.h"
 

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "runtime/checkpoint/optimizer_moments.h"
+
 namespace accel::runtime {
 namespace {
 

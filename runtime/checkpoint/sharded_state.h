@@ -10,7 +10,6 @@
 #include <string>
 #include <vector>
 
-#include "runtime/checkpoint/snapshot.h"
 #include "runtime/checkpoint/tensor_file.h"
 #include "runtime/parallel/sharded_model.h"
 #include "runtime/process/process_state.h"

@@ -3,11 +3,9 @@
 #include <ATen/Parallel.h>
 #include <c10/core/Event.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
-#include <torch/optim/adagrad.h>
 #include <torch/optim/adam.h>
 #include <torch/optim/adamw.h>
-#include <torch/optim/rmsprop.h>
-#include <torch/optim/sgd.h>
+#include <torch/optim/optimizer.h>
 #include <torch/serialize/archive.h>
 
 #include <algorithm>
@@ -20,6 +18,7 @@
 #include <typeinfo>
 #include <utility>
 
+#include "runtime/checkpoint/optimizer_moments.h"
 #include "runtime/optim/optimizer_class.h"
 
 namespace accel::runtime {
@@ -111,38 +110,6 @@ void carry_out(const std::vector<MemoryCopy>& copies) {
 }
 
 }  // namespace
-
-std::optional<std::vector<torch::Tensor*>> moments_of(optim::OptimizerParamState& state) {
-  if (auto* adam = dynamic_cast<optim::AdamParamState*>(&state)) {
-    return {{&adam->exp_avg(), &adam->exp_avg_sq(), &adam->max_exp_avg_sq()}};
-  }
-  if (auto* adam = dynamic_cast<optim::AdamWParamState*>(&state)) {
-    return {{&adam->exp_avg(), &adam->exp_avg_sq(), &adam->max_exp_avg_sq()}};
-  }
-  if (auto* sgd = dynamic_cast<optim::SGDParamState*>(&state)) return {{&sgd->momentum_buffer()}};
-  if (auto* adagrad = dynamic_cast<optim::AdagradParamState*>(&state)) return {{&adagrad->sum()}};
-  if (auto* rms = dynamic_cast<optim::RMSpropParamState*>(&state)) {
-    return {{&rms->square_avg(), &rms->momentum_buffer(), &rms->grad_avg()}};
-  }
-  return std::nullopt;
-}
-
-std::vector<torch::Tensor*> known_moments_of(optim::OptimizerParamState& state) {
-  auto moments = moments_of(state);
-  if (moments) return *std::move(moments);
-  throw std::invalid_argument(
-      "the state of this optimizer for a sharded model cannot be saved or loaded, because its "
-      "class is not one of SGD, Adam, AdamW, Adagrad and RMSprop");
-}
-
-std::vector<std::string> moment_names(const optim::OptimizerParamState& state) {
-  if (dynamic_cast<const optim::SGDParamState*>(&state) != nullptr) return {"momentum_buffer"};
-  if (dynamic_cast<const optim::AdagradParamState*>(&state) != nullptr) return {"sum"};
-  if (dynamic_cast<const optim::RMSpropParamState*>(&state) != nullptr) {
-    return {"square_avg", "momentum_buffer", "grad_avg"};
-  }
-  return {"exp_avg", "exp_avg_sq", "max_exp_avg_sq"};
-}
 
 std::size_t expected_bytes(optim::Optimizer& optimizer,
                            const std::function<std::size_t(const torch::Tensor&)>& bytes_of) {

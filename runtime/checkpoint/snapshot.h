@@ -28,7 +28,6 @@ struct Event;
 }
 namespace torch::optim {
 class Optimizer;
-class OptimizerParamState;
 }  // namespace torch::optim
 namespace torch::serialize {
 class InputArchive;
@@ -59,17 +58,6 @@ struct TensorPart {
   weights::ShardPiece piece;
   torch::Tensor values;
 };
-
-// Returns the tensors in the state of one parameter, some of which may be undefined. Returns
-// nullopt if the state is not of SGD, Adam, AdamW, Adagrad or RMSprop.
-std::optional<std::vector<torch::Tensor*>> moments_of(torch::optim::OptimizerParamState& state);
-
-// Returns the same for a parameter of a sharded model. Throws std::invalid_argument instead
-// of returning nullopt.
-std::vector<torch::Tensor*> known_moments_of(torch::optim::OptimizerParamState& state);
-
-// Returns the names of these tensors, in Python's spelling.
-std::vector<std::string> moment_names(const torch::optim::OptimizerParamState& state);
 
 // Returns about how many bytes of an optimizer's tensors a save will copy once the optimizer has
 // made steps. `bytes_of` returns how many bytes of a parameter this rank saves. Returns 0 for an
