@@ -2,50 +2,23 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <chrono>
-#include <functional>
 #include <limits>
-#include <optional>
 #include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "accel/accelerator.h"
 #include "accel/optim.h"
 #include "runtime/distinct.h"
-#include "runtime/testing/error_of.h"
 #include "runtime/testing/ranks.h"
 #include "runtime/testing/text_net.h"
+#include "runtime/testing/text_sharding.h"
 
 namespace accel::runtime {
 namespace {
 
 using ::testing::HasSubstr;
 using Tensors = std::vector<torch::Tensor>;
-
-using Sharding = std::optional<ShardingOptions>;
-
-Sharding sharded(ShardingStrategy strategy, std::vector<std::string> classes, int group = 0) {
-  return ShardingOptions{
-      .strategy = strategy,
-      .shard_size = group,
-      .auto_wrap_policy = classes.empty() ? WrapPolicy::kNoWrap : WrapPolicy::kTransformerBased,
-      .transformer_layer_cls_to_wrap = std::move(classes),
-      .backward_prefetch = accel::BackwardPrefetch::kNone};
-}
-
-const Sharding kBlocks = sharded(ShardingStrategy::kFullShard, {"Block"});
-
-AcceleratorOptions with(const Sharding& sharding, AcceleratorOptions options = {}) {
-  options.sharding = sharding;
-  return options;
-}
-
-Text seeded_net(std::uint64_t seed, bool is_tied = false) {
-  torch::manual_seed(seed);
-  return Text(3, 8, is_tied);
-}
 
 // A part of a training that the cases below vary.
 struct Variation {
@@ -264,39 +237,6 @@ TEST(ShardedTrainingTest, AnOverflowInOnePieceSkipsTheStepOfAllRanks) {
   });
 }
 
-TEST(ShardedTrainingTest, MisuseIsRefusedWithWhatToDo) {
-  on_ranks(2, [] {
-    Accelerator accelerator(with(kBlocks));
-    Text net = seeded_net(7);
-    auto [model, optimizer] = accelerator.prepare(net, torch::optim::SGD(net->parameters(), 0.1));
-    const auto loss = [&, &prepared = model] {
-      return prepared->loss(words_of(0, accelerator.process_index()));
-    };
-    EXPECT_THAT(error_of([&] {
-                  const torch::NoGradGuard no_graph;
-                  net->head->bias.zero_();
-                }),
-                HasSubstr("aten::zero_ would write to a parameter of Text, which is sharded"));
-    EXPECT_THAT(error_of([&, &sgd = optimizer] { sgd.step(loss); }), HasSubstr("no closure"));
-    {
-      const auto apart = accelerator.no_sync(model);
-      accelerator.backward(loss());
-      EXPECT_THAT(error_of([&, &sgd = optimizer] { sgd.step(); }), HasSubstr("outside of no_sync"));
-    }
-    accelerator.backward(loss());
-    optimizer.step();
-    EXPECT_THAT(error_of([&] { accelerator.join_uneven_inputs([] {}); }), HasSubstr("sharded"));
-    auto lonely =
-        accelerator.prepare(torch::optim::SGD({torch::zeros({3}, torch::requires_grad())}, 0.1));
-    EXPECT_THAT(error_of([&] { lonely.step(); }), HasSubstr("with sharding"));
-    EXPECT_THAT(
-        error_of([&] {
-          Accelerator(with(sharded(ShardingStrategy::kFullShard, {"Bloc"}))).prepare(seeded_net(1));
-        }),
-        HasSubstr("Bloc"));
-  });
-}
-
 // Gradients that no_sync() keeps are reduced with those of the next pass.
 TEST(ShardedTrainingTest, NoSyncKeepsGradientsUntilTheNextPass) {
   on_ranks(2, [] {
@@ -318,40 +258,6 @@ TEST(ShardedTrainingTest, NoSyncKeepsGradientsUntilTheNextPass) {
       return all;
     };
     expect_equal(gradients(false), gradients(true), 1e-6);
-  });
-}
-
-void expect_difference(const std::function<void(Accelerator&, Model<Text>&)>& apart,
-                       const std::vector<std::string>& texts) {
-  Accelerator accelerator(with(kBlocks, {.timeout = std::chrono::seconds(20)}));
-  auto model = accelerator.prepare(seeded_net(7));
-  const auto begin = std::chrono::steady_clock::now();
-  const std::string error = error_of([&] { apart(accelerator, model); });
-  for (const std::string& text : texts) EXPECT_THAT(error, HasSubstr(text));
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(15));
-}
-
-TEST(ShardedTrainingTest, ARankThatRunsAnotherUnitIsNamedWithTheUnit) {
-  on_ranks(2, [] {
-    expect_difference(
-        [](Accelerator& accelerator, Model<Text>& model) {
-          const auto block = static_cast<std::size_t>(accelerator.process_index());
-          const torch::Tensor h = model->embed(words_of(0, 0));
-          accelerator.backward(model->blocks[block]->as<Block>()->forward(h).square().mean());
-        },
-        {"rank 0 did gather blocks.0; rank 1 did gather blocks.1"});
-  });
-}
-
-TEST(ShardedTrainingTest, ARankThatMakesOneForwardPassFewerIsNamedWithTheUnit) {
-  on_ranks(2, [] {
-    expect_difference(
-        [](Accelerator& accelerator, Model<Text>& model) {
-          const torch::Tensor x = words_of(0, 0);
-          if (accelerator.process_index() == 0) model->loss(x);
-          accelerator.backward(model->loss(x));
-        },
-        {"blocks."});
   });
 }
 
