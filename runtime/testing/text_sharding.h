@@ -29,6 +29,13 @@ inline Sharding sharded(ShardingStrategy strategy, std::vector<std::string> clas
 
 inline const Sharding kBlocks = sharded(ShardingStrategy::kFullShard, {"Block"});
 
+// Returns options whose units are blocks, except for the modules that `pattern` names.
+inline Sharding ignoring(const std::string& pattern) {
+  return ShardingOptions{.auto_wrap_policy = WrapPolicy::kTransformerBased,
+                         .transformer_layer_cls_to_wrap = {"Block"},
+                         .ignored_modules = pattern};
+}
+
 // Returns `options` with this sharding.
 inline AcceleratorOptions with(const Sharding& sharding, AcceleratorOptions options = {}) {
   options.sharding = sharding;
