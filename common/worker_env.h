@@ -119,8 +119,8 @@ EnvList GenerationEnv(const NodeWorld& world);
 // local world size and GPUs. Does not read the node's name, its machine rank and its first rank.
 EnvList SharedEnv(const NodeWorld& world);
 
-// Returns the part of GenerationEnv() that differs from node to node. A submitter cannot set any of
-// these variables.
+// Returns the part of GenerationEnv() that differs from node to node. The submitter of a job that
+// gets these variables cannot set them.
 EnvList NodeEnv(const NodeWorld& world);
 
 // Returns the variables that differ between local ranks. They win over those of GenerationEnv().

@@ -4,7 +4,7 @@
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <google/protobuf/wire_format_lite.h>
 
-#include "common/check.h"
+#include "absl/strings/string_view.h"
 
 namespace accel::coordinator {
 namespace {
@@ -17,8 +17,12 @@ constexpr uint32_t kGenerationsTag = WireFormatLite::MakeTag(
 }  // namespace
 
 v1::NodeDesired Whole(const Desired& desired) {
-  v1::NodeDesired whole;
-  ACCEL_CHECK(whole.ParseFromString(Encode(desired)), "what was encoded can be parsed");
+  v1::NodeDesired whole = desired.node;
+  for (const DesiredPart& part : desired.generations) {
+    v1::DesiredGeneration* generation = whole.add_generations();
+    if (part.shared != nullptr) *generation = part.shared->message;
+    generation->MergeFrom(part.own);
+  }
   return whole;
 }
 
@@ -28,11 +32,12 @@ std::string Encode(const Desired& desired) {
   google::protobuf::io::CodedOutputStream out(&strings);
   desired.node.SerializeToCodedStream(&out);
   for (const DesiredPart& part : desired.generations) {
-    const size_t shared = part.shared == nullptr ? 0 : part.shared->size();
+    absl::string_view shared;
+    if (part.shared != nullptr) shared = part.shared->bytes;
     out.WriteTag(kGenerationsTag);
-    out.WriteVarint32(static_cast<uint32_t>(part.own.ByteSizeLong() + shared));
+    out.WriteVarint32(static_cast<uint32_t>(shared.size() + part.own.ByteSizeLong()));
+    out.WriteRaw(shared.data(), static_cast<int>(shared.size()));
     part.own.SerializeWithCachedSizes(&out);
-    if (shared != 0) out.WriteString(*part.shared);
   }
   out.Trim();
   return bytes;

@@ -6,17 +6,27 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "proto/node.pb.h"
 
 namespace accel::coordinator {
 
-// One generation of a desired state. Its fields are those of `own` and those of `shared`.
+// What all nodes of a generation share, as a message and encoded.
+struct SharedStart {
+  explicit SharedStart(v1::DesiredGeneration start)
+      : message(std::move(start)), bytes(message.SerializeAsString()) {}
+
+  const v1::DesiredGeneration message;
+  const std::string bytes;
+};
+
+// One generation of a desired state. Its fields are those of `shared` and those of `own`. The lists
+// of `own` follow those of `shared`, so a variable of `own` wins over one of the same name.
 struct DesiredPart {
   v1::DesiredGeneration own;
-  // An encoded v1::DesiredGeneration. Null if all fields are in `own`.
-  std::shared_ptr<const std::string> shared;
+  std::shared_ptr<const SharedStart> shared;  // Null if all fields are in `own`.
 };
 
 struct Desired {
@@ -24,7 +34,8 @@ struct Desired {
   std::vector<DesiredPart> generations;
 };
 
-// Returns the whole message.
+// Returns the whole message. Makes it without a parser, because a parser refuses texts that are not
+// UTF-8. `accel launch` allows any bytes in arguments and paths, as the kernel does.
 v1::NodeDesired Whole(const Desired& desired);
 
 // Returns the bytes of the whole message. A message can be encoded in parts because a parser

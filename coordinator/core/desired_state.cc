@@ -109,8 +109,8 @@ void AddStorePeers(const v1::GenerationRecord& generation, v1::DesiredGeneration
 
 // Returns the fields of a start that are the same on all nodes of the generation, if their worlds
 // differ only in what NodeEnv() reads.
-v1::DesiredGeneration SharedStart(const Limits& limits, const v1::JobSpec& spec,
-                                  common::NodeWorld world) {
+v1::DesiredGeneration MakeSharedStart(const Limits& limits, const v1::JobSpec& spec,
+                                      common::NodeWorld world) {
   for (const v1::EnvVar& variable : spec.env()) {
     world.user_env.emplace_back(variable.name(), variable.value());
   }
@@ -148,15 +148,14 @@ void FillOwn(const JobEntry& entry, const common::NodeWorld& world,
 
 }  // namespace
 
-std::shared_ptr<const std::string> SharedStarts::Find(const Limits& limits, const v1::JobSpec& spec,
+std::shared_ptr<const SharedStart> SharedStarts::Find(const Limits& limits, const v1::JobSpec& spec,
                                                       const common::NodeWorld& world) {
   const std::string key =
       absl::StrCat(world.job_id, "|", world.interface, "|", world.local_world_size, "|",
                    absl::StrJoin(world.gpu_ids, ","));
-  std::shared_ptr<const std::string>& start = starts_[key];
+  std::shared_ptr<const SharedStart>& start = starts_[key];
   if (start == nullptr) {
-    start =
-        std::make_shared<const std::string>(SharedStart(limits, spec, world).SerializeAsString());
+    start = std::make_shared<const SharedStart>(MakeSharedStart(limits, spec, world));
   }
   return start;
 }

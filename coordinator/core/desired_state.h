@@ -20,12 +20,12 @@ namespace accel::coordinator {
 class SharedStarts {
  public:
   // Returns what a node of this world shares with all nodes of the generation that have the same
-  // interface, local world size and GPUs, as an encoded v1::DesiredGeneration.
-  std::shared_ptr<const std::string> Find(const Limits& limits, const v1::JobSpec& spec,
+  // interface, local world size and GPUs.
+  std::shared_ptr<const SharedStart> Find(const Limits& limits, const v1::JobSpec& spec,
                                           const common::NodeWorld& world);
 
  private:
-  absl::flat_hash_map<std::string, std::shared_ptr<const std::string>> starts_;
+  absl::flat_hash_map<std::string, std::shared_ptr<const SharedStart>> starts_;
 };
 
 // Returns a short text that differs whenever the desired state differs in more than its version. It

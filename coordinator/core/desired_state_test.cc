@@ -1,9 +1,11 @@
 #include "coordinator/core/desired_state.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -204,7 +206,7 @@ TEST(SharedStarts, EachNodeHasItsOwnRankAndInterface) {
 TEST(SharedStarts, AreEncodedOnceForAllNodesThatAreAlike) {
   const ClusterState state = FourNodes();
   SharedStarts starts;
-  std::vector<const std::string*> shared;
+  std::vector<const SharedStart*> shared;
   for (const char* name : {"a", "b", "c", "d"}) {
     const Desired desired = BuildDesired(state, common::NodeId(name), {}, 1, &starts);
     shared.push_back(desired.generations.at(0).shared.get());
@@ -214,6 +216,44 @@ TEST(SharedStarts, AreEncodedOnceForAllNodesThatAreAlike) {
   EXPECT_EQ(shared[0], shared[1]);
   EXPECT_EQ(shared[0], shared[2]);
   EXPECT_NE(shared[0], shared[3]);
+}
+
+// Nodes that have other GPUs, or another number of processes, must not get each other's.
+TEST(SharedStarts, NodesWithOtherGpusOrProcessesShareNothing) {
+  ClusterState state;
+  Changes changes;
+  v1::JobSpec spec;
+  spec.add_argv("train");
+  spec.set_nodes(3);
+  for (const int processes : {2, 2, 1}) spec.add_processes_per_node(processes);
+  ASSERT_TRUE(SubmitJob("s", spec, kNow, &state, &changes).ok());
+  for (const char* name : {"a", "b", "c"}) {
+    v1::NodeObserved report;
+    report.set_node_id(name);
+    report.set_name(name);
+    report.set_incarnation("1");
+    report.set_sequence(1);
+    report.set_address("10.0.0.1");
+    for (const int gpu : {0, 1}) {
+      report.mutable_inventory()->add_gpus()->set_index(name[0] == 'b' ? gpu + 4 : gpu);
+    }
+    v1::StoreSocket* socket = report.add_store_sockets();
+    socket->set_id(1);
+    socket->set_address("10.0.0.1");
+    SessionId superseded = 0;
+    const auto session = static_cast<SessionId>(name[0]);
+    ASSERT_OK(Observe(session, report, kNow, &state, &changes, &superseded));
+  }
+  PlanToRest(kNow, kNow, &state, &changes);
+  SharedStarts starts;
+  std::vector<std::pair<std::string, std::string>> seen;
+  for (const char* name : {"a", "b", "c"}) {
+    const Desired desired = BuildDesired(state, common::NodeId(name), {}, 1, &starts);
+    const auto env = EnvOf(Whole(desired).generations(0));
+    seen.emplace_back(env.at("CUDA_VISIBLE_DEVICES"), env.at("LOCAL_WORLD_SIZE"));
+  }
+  EXPECT_THAT(seen, ::testing::ElementsAre(std::pair("0,1", "2"), std::pair("4,5", "2"),
+                                           std::pair("0", "1")));
 }
 
 }  // namespace

@@ -11,7 +11,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-std::shared_ptr<const std::string> Shared() {
+std::shared_ptr<const SharedStart> Shared() {
   v1::DesiredGeneration shared;
   shared.add_argv("./train");
   shared.add_argv(std::string(300, 'x'));  // Its length takes two bytes.
@@ -19,10 +19,10 @@ std::shared_ptr<const std::string> Shared() {
   v1::EnvVar* variable = shared.add_env();
   variable->set_name("LR");
   variable->set_value("0.1");
-  return std::make_shared<const std::string>(shared.SerializeAsString());
+  return std::make_shared<const SharedStart>(std::move(shared));
 }
 
-DesiredPart Part(const std::string& job, std::shared_ptr<const std::string> shared) {
+DesiredPart Part(const std::string& job, std::shared_ptr<const SharedStart> shared) {
   DesiredPart part;
   part.own.mutable_key()->set_job_id(job);
   part.own.mutable_key()->set_generation(3);
@@ -70,10 +70,34 @@ TEST(DesiredTest, APartMayHaveAllFieldsItself) {
 TEST(DesiredTest, IsEncodedAsTheWholeMessageWouldBe) {
   Desired desired;
   desired.node.set_version(7);
-  desired.generations.push_back(Part("a", nullptr));
-  v1::NodeDesired whole = desired.node;
-  *whole.add_generations() = desired.generations[0].own;
-  EXPECT_EQ(Encode(desired), whole.SerializeAsString());
+  desired.generations.push_back(Part("a", Shared()));
+  desired.generations.push_back(Part("b", nullptr));
+  v1::NodeDesired parsed;
+  ASSERT_TRUE(parsed.ParseFromString(Encode(desired)));
+  EXPECT_EQ(parsed.SerializeAsString(), Whole(desired).SerializeAsString());
+}
+
+// The last variable of a name wins in the agent.
+TEST(DesiredTest, AVariableOfTheNodeFollowsTheSharedOnes) {
+  Desired desired;
+  desired.generations.push_back(Part("a", Shared()));
+  v1::EnvVar* variable = desired.generations[0].own.add_env();
+  variable->set_name("LR");
+  variable->set_value("0.2");
+  v1::NodeDesired parsed;
+  ASSERT_TRUE(parsed.ParseFromString(Encode(desired)));
+  for (const v1::NodeDesired& each : {parsed, Whole(desired)}) {
+    ASSERT_EQ(each.generations(0).env_size(), 2);
+    EXPECT_EQ(each.generations(0).env(1).value(), "0.2");
+  }
+}
+
+TEST(DesiredTest, TheWholeMayHaveTextsThatAreNotUtf8) {
+  v1::DesiredGeneration shared;
+  shared.add_argv("a\xff");
+  Desired desired;
+  desired.generations.push_back(Part("a", std::make_shared<const SharedStart>(std::move(shared))));
+  EXPECT_EQ(Whole(desired).generations(0).argv(0), "a\xff");
 }
 
 }  // namespace

@@ -90,6 +90,10 @@ class Output(cluster.Test):
         result = self.launch(self.script("printf 'no newline'"))
         self.assertEqual(result.out, "no newline")
 
+    def test_arguments_may_have_any_bytes(self):
+        result = self.launch(self.script('printf %s "$1" | od -An -tx1'), os.fsdecode(b"a\xff"))
+        self.assertEqual((result.code, result.out.split()), (0, ["61", "ff"]), result)
+
     def test_a_gigabyte_is_bounded_on_disk(self):
         # The reader is slow on purpose: it reads nothing until the worker has ended.
         logs = self.path("logs")
