@@ -25,16 +25,6 @@ namespace {
 constexpr absl::Duration kLongestAnswer = absl::Seconds(2);
 constexpr absl::Duration kLongestEnd = absl::Seconds(10);
 
-common::GenerationId IdOf(const StartPart& start) {
-  return {common::JobId(start.desired.key().job_id()), start.desired.key().generation()};
-}
-
-// Returns true if the report says no more than that a generation is about to start.
-bool IsStarting(const shim::ShimReport& report) {
-  return !report.shim_ended && report.generation.has_value() &&
-         report.generation->state == shim::GenerationReport::State::kStarting;
-}
-
 // Returns the folder of a generation's output. `own` is the directory that the job
 // asked for, if any.
 std::string LogDir(const std::string& jobs_dir, const std::string& own,
@@ -64,12 +54,10 @@ Agent::Agent(Options options, Dependencies dependencies)
 }
 
 absl::Status Agent::RunOnce() {
-  bool may_hold = reports_.MayWait(state_.revision());
-  for (const shim::ShimReport& report : with_.shims->TakeReports()) {
-    state_.Apply(report);
-    may_hold &= IsStarting(report);
-  }
-  const uint64_t applied = state_.revision();
+  const uint64_t revision = state_.revision();
+  const uint64_t news = state_.news();
+  const uint64_t starts = state_.starts();
+  for (const shim::ShimReport& report : with_.shims->TakeReports()) state_.Apply(report);
   Exchange();
   if (with_.accounts != nullptr) with_.accounts->Update();
   if (with_.code != nullptr) with_.code->Update();
@@ -82,8 +70,10 @@ absl::Status Agent::RunOnce() {
   // Without a desired state, for example in a new session, it is not known which starts wait.
   if (with_.code != nullptr && state_.has_desired()) with_.code->Set(uploads);
   Relay();
-  may_hold &= actions.empty() ? state_.revision() == applied : AreStarts(actions);
-  if (may_hold) reports_.Hold(state_.revision(), with_.clock->Now());
+  const bool starts_only = state_.news() == news && state_.starts() != starts;
+  if (starts_only && reports_.MayWait(revision)) {
+    reports_.Hold(state_.revision(), with_.clock->Now());
+  }
   ReportIfDue();
   return with_.link->fatal();
 }
@@ -178,7 +168,8 @@ void Agent::Act(const std::vector<AgentAction>& actions) {
 }
 
 void Agent::Perform(const StartPart& action) {
-  const common::GenerationId id = IdOf(action);
+  const common::GenerationId id{common::JobId(action.desired.key().job_id()),
+                                action.desired.key().generation()};
   common::LogInfo("start", {{"job", id.job.value()},
                             {"generation", id.generation},
                             {"workers", action.desired.workers_size()}});
@@ -274,14 +265,6 @@ void Agent::NoteRefusals() {
   if (state_.refused() == refusals_noted_) return;
   refusals_noted_ = state_.refused();
   common::LogWarning("refused stale commands of the coordinator", {{"so_far", refusals_noted_}});
-}
-
-bool Agent::AreStarts(const std::vector<AgentAction>& actions) const {
-  return !actions.empty() &&
-         std::all_of(actions.begin(), actions.end(), [this](const AgentAction& action) {
-           const auto* start = std::get_if<StartPart>(&action);
-           return start != nullptr && state_.IsAlive(IdOf(*start));
-         });
 }
 
 absl::Time Agent::ReportDue() const {

@@ -120,8 +120,6 @@ class Agent {
   // Passes the jobs of this node to the pruner.
   void TidyUp();
   void NoteRefusals();
-  // Returns true if these actions have started generations and have done nothing else.
-  bool AreStarts(const std::vector<AgentAction>& actions) const;
   // Returns when the next report must be sent.
   absl::Time ReportDue() const;
   void ReportIfDue();

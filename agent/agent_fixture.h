@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 
@@ -54,15 +55,24 @@ class AgentFixture : public ::testing::Test {
   }
 
   // Runs a turn of the agent and returns the last reported state. If the agent holds its report of
-  // a new generation, lets that time pass.
+  // a generation that starts, lets that time pass.
   const v1::NodeObserved& Turn(Agent* agent) {
     EXPECT_TRUE(agent->RunOnce().ok());
     const v1::NodeObserved now = agent->state().Observed(link_.max_report_bytes());
-    if (now.generations_size() > link_.reports.back().generations_size()) {
+    if (std::any_of(now.generations().begin(), now.generations().end(), [this](const auto& part) {
+          return part.state() == v1::ObservedGeneration::STARTING && !IsReported(part);
+        })) {
       clock_.Advance(absl::Milliseconds(20));
       EXPECT_TRUE(agent->RunOnce().ok());
     }
     return link_.reports.back();
+  }
+
+  bool IsReported(const v1::ObservedGeneration& part) const {
+    const auto& reported = link_.reports.back().generations();
+    return std::any_of(reported.begin(), reported.end(), [&part](const auto& each) {
+      return each.job_id() == part.job_id() && each.generation() == part.generation();
+    });
   }
 
   shim::FakeShimHost shims_;

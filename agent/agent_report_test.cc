@@ -82,6 +82,29 @@ TEST_F(AgentReportTest, NothingElseIsHeld) {
   EXPECT_EQ(Reported(), (States{State::ENDED, State::STARTING}));
 }
 
+// The stop of a generation that never arrived is no action, but its end is news.
+TEST_F(AgentReportTest, AnEndWithoutAnActionIsReportedWithTheStartBesideIt) {
+  v1::NodeDesired desired = Start("b");
+  v1::DesiredGeneration* stop = desired.add_generations();
+  stop->mutable_key()->set_job_id("c");
+  stop->mutable_key()->set_generation(1);
+  stop->set_stop(true);
+  link_.Desire(desired);
+  RunOnce();
+  ASSERT_EQ(link_.reports.size(), 2u);
+  EXPECT_EQ(Reported(), (States{State::STARTING, State::ENDED}));
+}
+
+TEST_F(AgentReportTest, AStoreSocketThatHasVanishedIsReportedAtOnce) {
+  v1::NodeDesired desired = Start("b");
+  *desired.add_generations() = Start("c").generations(0);
+  desired.mutable_generations(1)->set_store_socket(12345);
+  link_.Desire(desired);
+  RunOnce();
+  ASSERT_EQ(link_.reports.size(), 2u);
+  EXPECT_EQ(Reported(), (States{State::STARTING, State::ENDED}));
+}
+
 TEST_F(AgentReportTest, AnotherStartDoesNotExtendTheTime) {
   link_.Desire(Start("a"));
   RunOnce();
@@ -95,15 +118,6 @@ TEST_F(AgentReportTest, AnotherStartDoesNotExtendTheTime) {
   RunOnce();
   ASSERT_EQ(link_.reports.size(), 2u);
   EXPECT_EQ(Reported(), (States{State::STARTING, State::STARTING}));
-}
-
-TEST_F(AgentReportTest, ANewSessionHasTheFirstReportAtOnce) {
-  link_.Desire(Start("a"));
-  RunOnce();
-  link_.SetSession(2);
-  RunOnce();
-  ASSERT_EQ(link_.reports.size(), 2u);
-  EXPECT_EQ(Reported(), States{State::STARTING});
 }
 
 }  // namespace

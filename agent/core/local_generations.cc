@@ -14,6 +14,7 @@ LocalGeneration* LocalGenerations::Insert(const common::GenerationId& id, Genera
   local.observed.set_generation(id.generation);
   local.observed.set_state(state);
   ++revision_;
+  Count(state);
   return &local;
 }
 
@@ -31,12 +32,14 @@ void LocalGenerations::Update(const shim::GenerationReport& report) {
   if (to != local->observed.state() && !IsLegalStep(local->observed.state(), to)) return;
   ToProto(report, &local->observed);
   ++revision_;
+  Count(to);
   BoundTexts();
 }
 
 void LocalGenerations::Step(LocalGeneration* local, GenerationState to) {
   local->observed.set_state(to);
   ++revision_;
+  ++news_;
 }
 
 void LocalGenerations::Forget(const common::GenerationId& id) {
@@ -97,6 +100,10 @@ LocalGenerations::Results LocalGenerations::CountResults() const {
     results.workers += local.observed.workers_size();
   }
   return results;
+}
+
+void LocalGenerations::Count(GenerationState state) {
+  ++(state == v1::ObservedGeneration::STARTING ? starts_ : news_);
 }
 
 void LocalGenerations::BoundTexts() {

@@ -73,14 +73,23 @@ class LocalGenerations {
   Map::const_iterator begin() const { return generations_.begin(); }
   Map::const_iterator end() const { return generations_.end(); }
 
-  // Increases whenever an observed generation changes.
+  // Increases whenever an observed generation changes. Callers that edit LocalGeneration::observed
+  // call Step() afterwards.
   uint64_t revision() const { return revision_; }
+  // Increases with each of these changes that must be reported at once: all but a generation that
+  // starts, and one that is forgotten.
+  uint64_t news() const { return news_; }
+  // Increases with each of these changes that says only that a generation starts.
+  uint64_t starts() const { return starts_; }
 
  private:
+  void Count(GenerationState state);
   void BoundTexts();
 
   Map generations_;
   uint64_t revision_ = 0;
+  uint64_t news_ = 0;
+  uint64_t starts_ = 0;
 };
 
 }  // namespace accel::agent

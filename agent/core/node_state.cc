@@ -71,6 +71,7 @@ common::GenerationId IdOf(const v1::GenerationKey& key) {
 
 void NodeState::SetStoreSockets(std::vector<v1::StoreSocket> sockets, std::string missing) {
   store_sockets_ = std::move(sockets);
+  if (missing_sockets_ != missing) ++news_;
   missing_sockets_ = std::move(missing);
   ++revision_;
 }
@@ -93,11 +94,13 @@ void NodeState::Refuse(std::string why) {
   if (refusal_ == why) return;
   refusal_ = std::move(why);
   ++revision_;
+  ++news_;
 }
 
 void NodeState::SayGoodbye(const std::string& why) {
   identity_.set_goodbye(why);
   ++revision_;
+  ++news_;
 }
 
 absl::Duration NodeState::LongestGrace() const {

@@ -103,8 +103,14 @@ class NodeState {
   // state would exceed `max_bytes`, its texts are shortened, but only in the result.
   v1::NodeObserved Observed(int64_t max_bytes) const;
 
-  // Increases whenever the result of Observed() changes.
+  // Increases whenever the result of Observed() changes in more than `applied_version`.
   uint64_t revision() const { return revision_ + generations_.revision(); }
+  // Increases with each of these changes that must be reported at once, even if a generation starts
+  // at the same time. The others are what a start brings with it: a new spare socket, and results
+  // that are dropped (docs/decisions/0088).
+  uint64_t news() const { return news_ + generations_.news(); }
+  // Increases with each of these changes that says only that a generation starts.
+  uint64_t starts() const { return generations_.starts(); }
 
   const v1::NodeDesired& desired() const { return desired_; }
   int64_t refused() const { return refused_; }
@@ -143,6 +149,7 @@ class NodeState {
   uint64_t applied_version_ = 0;
   // Counts the changes of everything that is observed, except the generations.
   uint64_t revision_ = 1;
+  uint64_t news_ = 0;
   int64_t refused_ = 0;
 };
 
