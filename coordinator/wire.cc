@@ -99,15 +99,11 @@ absl::Status Parse(const grpc::ByteBuffer& bytes, const WireBounds& bounds,
     return absl::ResourceExhaustedError("the message cannot be held in memory");
   }
   const int size = static_cast<int>(slice.size());
-  // Each element has at least one byte, so fewer bytes need no count.
-  bool well_formed = true;
-  if (slice.size() > bounds.elements) {
-    CodedInputStream counted(slice.begin(), size);
-    counted.PushLimit(size);
-    Counter counter(bounds.elements);
-    well_formed = counter.Count(*message->GetDescriptor(), 0, &counted);
-    if (counter.over()) return TooMuch(*message, bounds.elements, "elements");
-  }
+  CodedInputStream counted(slice.begin(), size);
+  counted.PushLimit(size);
+  Counter counter(bounds.elements);
+  const bool well_formed = counter.Count(*message->GetDescriptor(), 0, &counted);
+  if (counter.over()) return TooMuch(*message, bounds.elements, "elements");
   if (well_formed && message->ParseFromArray(slice.begin(), size)) return absl::OkStatus();
   const std::string name = message->GetDescriptor()->name();
   message->Clear();
