@@ -31,10 +31,10 @@ int AppendWhole(absl::string_view line, int fd) {
   if (fstat(fd, &before) != 0) return errno;
   while (!line.empty()) {
     const ssize_t written = write(fd, line.data(), line.size());
-    if (written >= 0) {
+    if (written > 0) {
       line.remove_prefix(static_cast<size_t>(written));
-    } else if (errno != EINTR) {
-      const int error = errno;
+    } else if (written == 0 || errno != EINTR) {
+      const int error = written == 0 ? ENOSPC : errno;
       // Best effort: a part that cannot be cut off makes the next line unreadable too.
       std::ignore = ftruncate(fd, before.st_size);
       return error;

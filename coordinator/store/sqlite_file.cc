@@ -250,7 +250,11 @@ absl::Status SqliteFile::CopyTo(const std::string& path) {
   }
   const common::UniqueFd file(open(unfinished.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file.valid() || fsync(file.get()) != 0 || rename(unfinished.c_str(), path.c_str()) != 0) {
-    return absl::ErrnoToStatus(errno, absl::StrCat("cannot write ", path));
+    // A disk may say only now that it is full.
+    const int error = errno;
+    std::filesystem::remove(unfinished, ignored);
+    if (error == ENOSPC) return CopyError(SQLITE_FULL, unfinished, "");
+    return absl::ErrnoToStatus(error, absl::StrCat("cannot write ", path));
   }
   return absl::OkStatus();
 }
