@@ -76,7 +76,7 @@ def expect_less(row, **bounds):
 class Cluster:
     """A coordinator and agents on loopback, which are stopped at the end of the `with` block. Their files are then
     removed, unless a `folder` was given for them. The coordinator logs to the file `log`, if there is one. The state and
-    the logs of the agents are in a folder of their own below `agents_in`, if that is set."""
+    the logs of the agents are in a folder of their own below `agents_in`, if that is set. That folder is always removed."""
 
     def __init__(self, agents=1, agent_flags=(), tcp=False, folder=None, log=subprocess.DEVNULL, agents_in=None):
         self._agents = agents
@@ -154,6 +154,14 @@ class Cluster:
             env = {**os.environ, **self.env}
             key = subprocess.run([ACCEL, "user", "add", "bench"], env=env, check=True, stdout=subprocess.PIPE).stdout
             subprocess.run([ACCEL, "login"], env=env, check=True, input=key, stdout=subprocess.DEVNULL)
+        try:
+            self._start_agents()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def _start_agents(self):
         for i in range(self._agents):
             log = open(self._agents_path / f"n{i}.log", "wb") if self._logs_of_agents else subprocess.DEVNULL
             self.agent_pids.append(self._start_agent(i, log).pid)
@@ -161,7 +169,6 @@ class Cluster:
         while wall([ACCEL, "nodes", "--json"], self.env)[1].count('"connected": true') < self._agents:
             if time.monotonic() > deadline:
                 raise RuntimeError("the agents did not connect")
-        return self
 
     def __exit__(self, *_):
         for process in reversed(self._processes):

@@ -1,6 +1,6 @@
 """What the precompiled headers need of the system: the versions of its packages, and the headers of GCC's plugins."""
 
-_PACKAGES = ["libabsl-dev", "libgmock-dev", "libgtest-dev", "libprotobuf-dev", "libstdc++-12-dev"]
+_PACKAGES = ["g++-12", "gcc-12-plugin-dev", "libabsl-dev", "libgmock-dev", "libgtest-dev", "libprotobuf-dev", "libstdc++-12-dev"]
 
 _BUILD = """
 package(default_visibility = ["//visibility:public"])
