@@ -257,8 +257,8 @@ class Accelerator {
   // While the scope lives, this thread computes in mixed_precision(). Calls of prepared models need
   // no scope, but losses and other computations do.
   [[nodiscard]] runtime::AutocastScope autocast(const AutocastOptions& options = {}) const;
-  // In fp16, divide the gradients of all optimizers, or of one, by the loss scale, once after each
-  // backward pass. step() and clipping call it if needed. Throw as clipping does.
+  // In fp16, divide the gradients of all optimizers, or of one, by the loss scale, if that has not
+  // been done since backward(). step() and clipping do so first. Throw as clipping does.
   void unscale_gradients();
   template <typename Optim>
   void unscale_gradients(const Optimizer<Optim>& optimizer) {

@@ -64,8 +64,9 @@ class PrecisionChoice {
   PrecisionChoice(const char* name) : precision_(precision_named(name)) {}
   PrecisionChoice(const std::string& name) : precision_(precision_named(name)) {}
 
-  // Rejects any other type with a readable compiler error. Without this constructor, the compiler
-  // would only say that no constructor takes the braces around all options.
+  // Rejects other types with a readable compiler error, except those that convert to
+  // std::string_view. Without this constructor, the compiler would only say that no constructor
+  // takes the braces around all options.
   template <typename Other>
   requires(!std::convertible_to<Other, std::string_view>) PrecisionChoice(Other) {
     static_assert(std::same_as<Other, MixedPrecision>,

@@ -29,7 +29,8 @@ class CodeFolders {
   // Returns true if the fetch for this job has ended, so that Find() has its result.
   virtual bool IsKnown(const common::JobId& job) const = 0;
   // Returns the folder with the job's program. INVALID_ARGUMENT: the user's fault, for example a
-  // full quota. UNAVAILABLE: the node's fault, or the fetch has not ended.
+  // full quota. UNAVAILABLE: any other failure, of the node or of the coordinator, or the fetch has
+  // not ended.
   virtual absl::StatusOr<std::string> Find(const common::JobId& job) const = 0;
   // Sets all jobs whose starts wait. Begins a fetch for each new job, and cancels the fetches of
   // jobs that are no longer listed.

@@ -18,10 +18,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Returns the number of bytes that a file takes on the disk. It is not the file's size, because a
-// file with holes takes less than its size. With such a file a user could cause the deletion of
-// other users' output. If a file has several names, each name counts for an equal share, because
-// only deleting the last name frees the space.
+// Returns the number of bytes that a file counts: its size, or the space that it takes on the disk
+// if that is less, or much more. A file with holes takes less. If its size counted, a user could
+// cause the deletion of other users' output with such a file. If a file has several names, each
+// name counts for an equal share, because only deleting the last name frees the space.
 int64_t DiskBytes(const std::string& path) {
   constexpr int64_t kBlock = 4096;
   struct stat info = {};

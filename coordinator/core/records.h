@@ -2,19 +2,19 @@
 // state from rows.
 //
 // clang-format off
-//   key                         value                   written
-//   --------------------------  ----------------------  ------------------------------------------
-//   cluster                     StoredCluster           at each start of a coordinator
-//   end/JOB                     StoredEnd               when the job's other rows are erased
-//   job/JOB/generation/0000042  GenerationRecord        when the generation starts, fails and ends
-//   job/JOB/spec                JobSpec                 once, at the submit
-//   job/JOB/state               StoredJob               at each change of the job
-//   node/NODE                   StoredNode              when a node registers or is drained
-//   credential, member, token                           coordinator/core/access/access_rows.h
+//   key                            value             written
+//   -----------------------------  ----------------  ---------------------------------------------
+//   cluster                        StoredCluster     at each start of a coordinator
+//   end/JOB                        StoredEnd         when the job's other rows are erased
+//   job/JOB/generation/0000000042  GenerationRecord  when the generation starts, fails and ends
+//   job/JOB/spec                   JobSpec           once, at the submit
+//   job/JOB/state                  StoredJob         at each change of the job
+//   node/NODE                      StoredNode        when it registers, and when its drain changes
+//   credential, member, token      see coordinator/core/access/access_rows.h
 // clang-format on
 //
-// A job's spec may have a megabyte, and its state changes five times or more. They have separate
-// rows, so that a change writes only a few hundred bytes.
+// A job's spec may have two megabytes, and its state changes five times or more. They have separate
+// rows, so that a change writes a few hundred bytes, or some KiB after a failure.
 #pragma once
 
 #include <string>

@@ -29,8 +29,8 @@ namespace accel::coordinator {
 // Thread-safe. Must outlive the gRPC server that uses its credentials.
 class ClusterAccess {
  public:
-  // Makes the parts for this authority. INTERNAL: OpenSSL failed. Other errors: the enrolment
-  // server cannot start.
+  // Makes the parts for this authority. Errors are those of ClusterAuthority::MakeServer(),
+  // ServerCertificateSource::Make() and EnrolmentServer::Start().
   static absl::StatusOr<std::unique_ptr<ClusterAccess>> Make(ClusterAuthority authority,
                                                              absl::Time wall);
 
@@ -56,7 +56,8 @@ class ClusterAccess {
   // RenewServer(). Errors are those of RenewServer(). After an error, the call must be repeated.
   absl::Status Use(ClusterAuthority authority, absl::Time wall);
   // Makes a new certificate for the server if that is due (server_renewal.h). Streams continue.
-  // Errors are those of Make(). After an error, the old certificate remains in use.
+  // Errors are those of Make(). After an error, the enrolment server presents the old certificate,
+  // the gRPC server the old or the new one, and the next call tries again.
   absl::Status RenewServer(absl::Time wall);
 
  private:

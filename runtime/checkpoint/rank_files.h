@@ -23,9 +23,9 @@ struct RankFilesPace {
   std::chrono::milliseconds silence = std::chrono::seconds(30);
 };
 
-// Calls `write` on another thread and reports the returned files, or the error, which is also
-// rethrown. An error of a sign of life is such an error too: it is reported immediately, and
-// rethrown once `write` has ended. Called by every rank except 0.
+// Calls `write` on another thread, and sends signs of life until it ends. Reports the returned
+// files, or the error of `write`, and rethrows that error. An error while sending a sign of life is
+// reported immediately, and rethrown once `write` has ended. Called by every rank except 0.
 void report_files(const RankNotes& notes, int rank, const std::function<WrittenFiles()>& write,
                   RankFilesPace pace = {});
 

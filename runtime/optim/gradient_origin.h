@@ -86,14 +86,17 @@ class OptimizerGradients {
   // the result lives.
   std::shared_ptr<void> begin_step() const;
 
-  // Called before a step. Throws std::logic_error, which says what to do instead, if the
-  // step would use gradients of loss.backward() or of a pass that has failed. Also throws it
-  // if set_sync_gradients() requests the step (`forced`) and accumulate() has left gradients
-  // on this process.
+  // Called before a step. Throws std::logic_error, which says what to do instead, if the step would
+  // use gradients of a pass that has failed, or of loss.backward(). Without fp16, gradients of
+  // loss.backward() are no error in no_sync(), in LocalSgd, and in parameters that are in no model
+  // that is reduced. Also throws if set_sync_gradients() requests the step (`forced`), and
+  // accumulate() has left unreduced gradients in a model that is reduced.
   //
-  // The first call logs to standard error which parameters are in no model that is reduced. With
-  // sharding it throws std::logic_error for them. In fp16 it throws if only some of the optimizer's
-  // parameters are in no model. An overflow there would skip the step of one process alone.
+  // Looks for parameters that are in no model that is reduced: in the first call, and later if such
+  // a parameter has a gradient of Accelerator::backward(). Throws std::logic_error with sharding if
+  // there are any, and in fp16 if only some of the optimizer's parameters are in no model, because
+  // an overflow there would skip the step of one process alone. Otherwise the main process names
+  // the first of them on standard error, in the first call only.
   void expect_ready(bool forced);
 
  private:
