@@ -140,6 +140,21 @@ TEST(StorePeers, AreTheNodesAsTheyWerePlanned) {
   EXPECT_EQ(StorePeers({"localhost"}), (List{"127.0.0.1", "::1"}));
 }
 
+// Returns the first report of a node with one spare store socket.
+v1::NodeObserved Report(const std::string& name) {
+  v1::NodeObserved report;
+  report.set_node_id(name);
+  report.set_name(name);
+  report.set_incarnation("1");
+  report.set_sequence(1);
+  report.set_address("10.0.0.1");
+  v1::StoreSocket* socket = report.add_store_sockets();
+  socket->set_id(1);
+  socket->set_address(report.address());
+  socket->set_port(7000);
+  return report;
+}
+
 // Returns a cluster of four nodes that runs one job with a process on each. The last node has
 // another interface than the others.
 ClusterState FourNodes() {
@@ -155,17 +170,8 @@ ClusterState FourNodes() {
   variable->set_value("0.1");
   EXPECT_TRUE(SubmitJob("s", spec, kNow, &state, &changes).ok());
   for (const char* name : {"a", "b", "c", "d"}) {
-    v1::NodeObserved report;
-    report.set_node_id(name);
-    report.set_name(name);
-    report.set_incarnation("1");
-    report.set_sequence(1);
-    report.set_address("10.0.0.1");
+    v1::NodeObserved report = Report(name);
     report.set_interface(name[0] == 'd' ? "eth1" : "eth0");
-    v1::StoreSocket* socket = report.add_store_sockets();
-    socket->set_id(1);
-    socket->set_address("10.0.0.1");
-    socket->set_port(7000);
     SessionId superseded = 0;
     EXPECT_TRUE(
         Observe(static_cast<SessionId>(name[0]), report, kNow, &state, &changes, &superseded).ok());
@@ -228,18 +234,10 @@ TEST(SharedStarts, NodesWithOtherGpusOrProcessesShareNothing) {
   for (const int processes : {2, 2, 1}) spec.add_processes_per_node(processes);
   ASSERT_TRUE(SubmitJob("s", spec, kNow, &state, &changes).ok());
   for (const char* name : {"a", "b", "c"}) {
-    v1::NodeObserved report;
-    report.set_node_id(name);
-    report.set_name(name);
-    report.set_incarnation("1");
-    report.set_sequence(1);
-    report.set_address("10.0.0.1");
+    v1::NodeObserved report = Report(name);
     for (const int gpu : {0, 1}) {
       report.mutable_inventory()->add_gpus()->set_index(name[0] == 'b' ? gpu + 4 : gpu);
     }
-    v1::StoreSocket* socket = report.add_store_sockets();
-    socket->set_id(1);
-    socket->set_address("10.0.0.1");
     SessionId superseded = 0;
     const auto session = static_cast<SessionId>(name[0]);
     ASSERT_OK(Observe(session, report, kNow, &state, &changes, &superseded));
