@@ -39,7 +39,7 @@ class ServerLoop {
 
   ServerLoop(Options options, ServerCounters* counters);
 
-  // Starts to watch the sockets. Errors have the code of the errno of epoll.
+  // Starts to watch the sockets. An error has the status code of the errno that epoll has set.
   absl::Status Watch();
   // Serves until `wake` is readable. Watch() must have been called.
   void Run();

@@ -51,8 +51,8 @@ class ShardedModel final : public ParallelStrategy {
   std::shared_ptr<void> begin_step() override;
   void drop_kept_gradients(const std::set<const void*>& parameters) override;
 
-  // Return false for a model that was built without memory until values are loaded: values of all
-  // tensors, or of this tensor.
+  // Return true if all tensors, or this tensor, have values. A model that was built without memory
+  // has none until they are loaded.
   bool has_values() const { return without_values_.empty(); }
   bool has_value(const at::Tensor& tensor) const {
     return !without_values_.contains(tensor.unsafeGetTensorImpl());
