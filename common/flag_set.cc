@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -23,6 +24,29 @@ namespace {
 constexpr char kHelpMan[] = "help_man";
 
 std::string Dashed(absl::string_view name) { return absl::StrReplaceAll(name, {{"_", "-"}}); }
+
+// The flags that a command line names, right or wrong.
+class NamedFlags {
+ public:
+  explicit NamedFlags(const std::vector<std::string>& args) {
+    for (const absl::string_view word : args) {
+      if (absl::StartsWith(word, "--")) {
+        names_.emplace(word.substr(2, word.find('=') - 2));
+      } else if (absl::StartsWith(word, "-")) {
+        absl::StrAppend(&letters_, word.substr(1));  // One word can have several letters.
+      }
+    }
+  }
+
+  bool Contain(const FlagHelp& flag) const {
+    return names_.contains(flag.name) || names_.contains(Dashed(flag.name)) ||
+           (!flag.letter.empty() && absl::StrContains(letters_, flag.letter));
+  }
+
+ private:
+  absl::flat_hash_set<std::string> names_;
+  std::string letters_;
+};
 
 // CLI11 takes the next argument as the value of `--name=`. No argument contains a NUL, so a NUL
 // stands for the empty value while CLI11 parses.
@@ -128,8 +152,12 @@ absl::Status FlagSet::ReadWithCli11(std::vector<std::string> args, std::vector<s
   app.set_help_flag();  // FlagSet::Help() has another layout.
   app.allow_extras();
   app.prefix_command(program_ != nullptr);
+  // CLI11 compares each option that is added with all others, which takes 4 ms for the 200 flags of
+  // `accel launch`. So it gets only those that occur.
+  const NamedFlags named(args);
   std::vector<std::pair<const Flag*, CLI::Option*>> options;
   for (const Flag& flag : flags_) {
+    if (!named.Contain(flag.facts)) continue;
     std::string names = absl::StrCat("--", flag.facts.name);
     if (absl::StrContains(flag.facts.name, '_'))
       absl::StrAppend(&names, ",--", Dashed(flag.facts.name));
