@@ -57,13 +57,13 @@ void IdentityFiles::DropNextKey() const { unlink(next_key_.c_str()); }
 
 absl::Status IdentityFiles::Replace(const ClientIdentity& old,
                                     const ClientIdentity& renewed) const {
-  // The authorities are written first. During a rotation they also contain the authority of the old
-  // certificate, so the old identity remains usable.
-  ACCEL_RETURN_IF_ERROR(WriteSecretFile(authorities_, renewed.authorities));
   ACCEL_ASSIGN_OR_RETURN(const ClientIdentity present, Read());
   if (present.certificate != old.certificate) {
     return absl::AbortedError(absl::StrCat(certificate_, " was replaced meanwhile"));
   }
+  // The authorities are written before the certificate. During a rotation they also contain the
+  // authority of the old certificate, so the old identity remains usable.
+  ACCEL_RETURN_IF_ERROR(WriteSecretFile(authorities_, renewed.authorities));
   // From this write on, the identity is the new one. The step after it only tidies up.
   ACCEL_RETURN_IF_ERROR(
       WriteSecretFile(certificate_, absl::StrCat(renewed.certificate, renewed.key)));

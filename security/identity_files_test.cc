@@ -126,7 +126,9 @@ TEST_F(IdentityFilesTest, AFasterLoginIsNotReplaced) {
   const ClientIdentity first = Enrol();
   const ClientIdentity faster = Enrol();
   ASSERT_OK_AND_ASSIGN(const PrivateKey next, Files().ReadOrMakeNextKey(first));
-  EXPECT_THAT(Files().Replace(first, Issue(next)),
+  ClientIdentity late = Issue(next);
+  late.authorities = "those of another cluster";
+  EXPECT_THAT(Files().Replace(first, late),
               StatusIs(absl::StatusCode::kAborted, HasSubstr("replaced meanwhile")));
   ASSERT_OK_AND_ASSIGN(const ClientIdentity read, Files().Read());
   EXPECT_TRUE(read == faster);
