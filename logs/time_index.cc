@@ -80,8 +80,10 @@ int64_t FindSince(const std::string& rank_dir, LogStream stream, int64_t since_u
 int64_t StreamEnd(const std::string& rank_dir, LogStream stream) {
   const std::vector<int64_t> segments = ListSegments(rank_dir, stream);
   if (segments.empty()) return 0;
+  const common::UniqueFd newest =
+      OpenOutput(absl::StrCat(rank_dir, "/", SegmentName(stream, segments.back())));
   struct stat info = {};
-  stat(absl::StrCat(rank_dir, "/", SegmentName(stream, segments.back())).c_str(), &info);
+  if (newest.valid()) fstat(newest.get(), &info);
   return segments.back() + info.st_size;
 }
 

@@ -36,6 +36,13 @@ TEST_F(TimeIndexTest, WithoutAnIndexEverythingMayBeNew) {
   EXPECT_EQ(StreamEnd(rank_dir(), LogStream::kStderr), 0);
 }
 
+// A worker can put a link there.
+TEST_F(TimeIndexTest, TheEndOfAStreamIsNotThatOfAnotherFile) {
+  std::ofstream(rank_dir() + "/other") << "12345";
+  ASSERT_EQ(symlink((rank_dir() + "/other").c_str(), SegmentPath(100).c_str()), 0);
+  EXPECT_EQ(StreamEnd(rank_dir(), LogStream::kStdout), 100);
+}
+
 // Marks of another boot have times of the wall clock only.
 TEST_F(TimeIndexTest, OutputOfAnEarlierBootIsFoundByTheWallClock) {
   WriteSegment(0, "1234567890");
