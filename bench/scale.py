@@ -1,12 +1,15 @@
 """Measures how many nodes a coordinator can take: how long they need to start one job, and what they cost
 while jobs run."""
 
+import resource
 import subprocess
 import time
 
 from bench import harness
 
 LOAD = harness.BIN / "bench/control/cluster_load"
+PLAN_COST = harness.BIN / "bench/control/plan_cost"
+FLOOR = harness.BIN / "bench/control/grpc_floor"
 PEER = harness.ROOT / "bench/workers/elastic_rendezvous.py"
 STORM = harness.BIN / "bench/control/reconnect_storm"
 REAL = 64
@@ -14,6 +17,7 @@ RETURNING = 1_000  # Agents.
 SIMULATED = 10_000
 RUNNING = 1_000  # Jobs.
 STEADY_SECONDS = 10
+QUEUED = 9_000  # Jobs.
 
 
 def _load(cluster, agents, jobs, nodes, seconds=0):
@@ -45,12 +49,18 @@ def _rendezvous_of_agents(pairs):
 
 
 def _rendezvous_of_streams(pairs):
-    bench = harness.Benchmark(f"{SIMULATED} simulated agents, one job over all: until every worker runs, and the "
-                              "coordinator's CPU for each", "s, us", "<= 1 s, <= 80 us")
+    """The floor is a server that does nothing but write one message to each stream and read the answer. Connections have
+    two descriptors each in the coordinator, so there are fewer agents where the limit of files is lower."""
+    hard_limit = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    agents = SIMULATED if hard_limit == resource.RLIM_INFINITY else min(SIMULATED, (hard_limit - 2_000) // 2)
+    bench = harness.Benchmark(f"{agents} simulated agents, one job over all: until every worker runs, and the "
+                              "coordinator's CPU for each; and the same for gRPC alone", "s, us", "<= 1 s, <= 80 us")
     for _ in range(pairs):
+        floor_seconds, floor_cpu = map(float, harness.wall([FLOOR, agents], timeout=120)[1].split())
         with harness.Cluster(agents=0) as cluster:
-            seconds, cpu_seconds, *_ = _load(cluster, SIMULATED, 1, SIMULATED)
-            bench.add(seconds=seconds, us=cpu_seconds / SIMULATED * 1e6)
+            seconds, cpu_seconds, *_ = _load(cluster, agents, 1, agents)
+            bench.add(seconds=seconds, us=cpu_seconds / agents * 1e6, grpc_seconds=floor_seconds,
+                      grpc_us=floor_cpu / agents * 1e6)
     return bench.summary()
 
 
@@ -64,6 +74,15 @@ def steady(pairs):
                 _, _, cores, memory, _ = _load(cluster, agents, RUNNING, agents // RUNNING, STEADY_SECONDS)
                 row |= {f"cores_{agents}": cores, f"kb_{agents}": memory / agents / 1024}
         bench.add(**row)
+    return bench.summary()
+
+
+def plans(pairs):
+    bench = harness.Benchmark(f"the planner with {SIMULATED} nodes: to place a job; to queue one behind {QUEUED} others; to take "
+                              "a report that changes nothing; to end a job and place the first of the queue", "us", "-")
+    for _ in range(pairs):
+        place, queue, report, end = map(float, harness.wall([PLAN_COST, SIMULATED, QUEUED])[1].split())
+        bench.add(place=place, queue=queue, report=report, end=end)
     return bench.summary()
 
 

@@ -1,0 +1,183 @@
+// Measures what gRPC alone costs a server that starts something on many clients.
+//
+//   grpc_floor STREAMS
+//
+// A server writes one message to each of STREAMS streams, and each client answers with one message.
+// Both have the sizes of a start and of its report, and both do nothing else. No coordinator whose
+// agents use gRPC can start a job for less. Prints the seconds from the first write until the last
+// answer, and the server's CPU seconds meanwhile.
+
+#include <grpcpp/generic/async_generic_service.h>
+#include <grpcpp/generic/generic_stub.h>
+#include <grpcpp/grpcpp.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "common/clock.h"
+#include "common/descriptors.h"
+
+namespace accel::bench {
+namespace {
+
+constexpr size_t kStartBytes = 700;
+constexpr size_t kReportBytes = 350;
+
+grpc::ByteBuffer Message(size_t bytes) {
+  const grpc::Slice slice(std::string(bytes, 'x'));
+  return {&slice, 1};
+}
+
+// Counts events, and waits for them.
+class Count {
+ public:
+  void Add() {
+    absl::MutexLock lock(&mutex_);
+    ++count_;
+  }
+  void Await(int count) {
+    absl::MutexLock lock(&mutex_);
+    auto reached = [this, count]()
+                       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return count_ >= count; };
+    mutex_.Await(absl::Condition(&reached));
+  }
+
+ private:
+  absl::Mutex mutex_;
+  int count_ ABSL_GUARDED_BY(mutex_) = 0;
+};
+
+class ServerStream final : public grpc::ServerGenericBidiReactor {
+ public:
+  explicit ServerStream(Count* reports) : reports_(*reports) { StartRead(&report_); }
+  void Start() { StartWrite(&start_); }
+
+  void OnReadDone(bool ok) override {
+    if (!ok) return Finish(grpc::Status::OK);
+    reports_.Add();
+    StartRead(&report_);
+  }
+  void OnDone() override { delete this; }
+
+ private:
+  Count& reports_;
+  grpc::ByteBuffer start_ = Message(kStartBytes);
+  grpc::ByteBuffer report_;
+};
+
+class Service final : public grpc::CallbackGenericService {
+ public:
+  // Each client sends a report when it connects.
+  void AwaitStreams(int streams) { reports_.Await(streams); }
+  // Writes to each stream and waits for the answers.
+  void StartAll() {
+    std::vector<ServerStream*> streams;
+    {
+      absl::MutexLock lock(&mutex_);
+      streams = streams_;
+    }
+    for (ServerStream* stream : streams) stream->Start();
+    reports_.Await(2 * static_cast<int>(streams.size()));
+  }
+
+ private:
+  grpc::ServerGenericBidiReactor* CreateReactor(grpc::GenericCallbackServerContext*) override {
+    auto* stream = new ServerStream(&reports_);
+    absl::MutexLock lock(&mutex_);
+    streams_.push_back(stream);
+    return stream;
+  }
+
+  Count reports_;
+  absl::Mutex mutex_;
+  std::vector<ServerStream*> streams_ ABSL_GUARDED_BY(mutex_);
+};
+
+class ClientStream final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
+ public:
+  explicit ClientStream(const std::string& address) : stub_(Channel(address)) {
+    stub_.PrepareBidiStreamingCall(&context_, "/accel.bench/Start", {}, this);
+    StartWrite(&report_);
+    StartRead(&start_);
+    StartCall();
+  }
+  void OnReadDone(bool ok) override {
+    if (ok) StartWrite(&report_);
+  }
+
+ private:
+  static std::shared_ptr<grpc::Channel> Channel(const std::string& address) {
+    grpc::ChannelArguments arguments;
+    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // A connection for each stream.
+    return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
+  }
+
+  grpc::GenericStub stub_;
+  grpc::ClientContext context_;
+  grpc::ByteBuffer start_;
+  grpc::ByteBuffer report_ = Message(kReportBytes);
+};
+
+// The process that plays the clients. It ends with the server.
+[[noreturn]] void RunClients(const std::string& address, int streams) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  std::vector<std::unique_ptr<ClientStream>> clients;
+  for (int i = 0; i < streams; ++i) clients.push_back(std::make_unique<ClientStream>(address));
+  for (;;) pause();
+}
+
+double CpuSeconds() {
+  rusage usage = {};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<double>(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+         static_cast<double>(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
+}
+
+void Measure(const std::string& address, int streams) {
+  Service service;
+  grpc::ServerBuilder builder;
+  builder.AddListeningPort(address, grpc::InsecureServerCredentials());
+  builder.RegisterCallbackGenericService(&service);
+  const std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
+  if (server == nullptr) std::exit(1);
+  service.AwaitStreams(streams);
+  const absl::Time begin = common::SteadyClock()->Now();
+  const double cpu_before = CpuSeconds();
+  service.StartAll();
+  std::printf("%.6f %.6f\n", absl::ToDoubleSeconds(common::SteadyClock()->Now() - begin),
+              CpuSeconds() - cpu_before);
+  std::fflush(stdout);
+}
+
+}  // namespace
+}  // namespace accel::bench
+
+int main(int argc, char** argv) {
+  if (argc != 2) return 2;
+  accel::common::RaiseDescriptorLimit();
+  absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
+  const std::string address = absl::StrCat("unix-abstract:accel-bench-", getpid());
+  const int streams = std::atoi(argv[1]);
+  // gRPC does not survive a fork, so the clients begin before this process uses it. Their calls
+  // wait for the server.
+  const pid_t clients = fork();
+  if (clients < 0) return 1;
+  if (clients == 0) accel::bench::RunClients(address, streams);
+  accel::bench::Measure(address, streams);
+  kill(clients, SIGKILL);
+  waitpid(clients, nullptr, 0);
+  _exit(0);  // Closing thousands of streams one by one takes long.
+}
