@@ -123,4 +123,9 @@ struct DropJob {
 using Action = std::variant<StartGeneration, MarkRunning, StopGeneration, ReplaceCause, ChangeStop,
                             SpendBudget, EndGeneration, Requeue, EndUnplaced, Explain, DropJob>;
 
+// Returns the job that the action changes.
+inline const common::JobId& JobOf(const Action& action) {
+  return std::visit([](const auto& each) -> const common::JobId& { return each.job; }, action);
+}
+
 }  // namespace accel::coordinator

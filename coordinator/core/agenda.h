@@ -23,7 +23,8 @@ class Agenda {
 
   // Notes that something has happened to the job.
   void Touch(const common::JobId& job) { touched_.insert(job); }
-  // Notes that something has happened to the queue, or to the room on nodes for its jobs.
+  // Notes that something has happened to the queue. Changes of the room for its jobs are in the
+  // ledger.
   void TouchQueue() { queue_touched_ = true; }
 
   // Sets the time at which the planner must look at the job even if nothing happens. Replaces the

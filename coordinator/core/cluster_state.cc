@@ -26,6 +26,7 @@ bool GrowForNodes(size_t nodes, ClusterState* state) {
 void TouchAll(ClusterState* state) {
   for (const common::JobId& id : state->unfinished.ids()) state->agenda.Touch(id);
   state->agenda.TouchQueue();
+  state->ledger.TouchAll();
 }
 
 void Changes::AddOlder(Changes older) {

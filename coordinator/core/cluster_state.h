@@ -23,10 +23,12 @@
 #include "coordinator/core/ended_jobs.h"
 #include "coordinator/core/failure_history.h"
 #include "coordinator/core/job_id.h"
+#include "coordinator/core/ledger.h"
 #include "coordinator/core/node_clock.h"
 #include "coordinator/core/node_health.h"
 #include "coordinator/core/part_counts.h"
 #include "coordinator/core/unfinished_jobs.h"
+#include "coordinator/core/waiting_jobs.h"
 #include "proto/job.pb.h"
 #include "proto/node.pb.h"
 
@@ -200,7 +202,9 @@ struct ClusterState {
   int64_t report_bytes = 0;
   StaleCounts stale;
   AccessState access;
-  Agenda agenda;  // What the planner must look at next.
+  Agenda agenda;        // What the planner must look at next.
+  WaitingJobs waiting;  // Kept by SortWaiting().
+  Ledger ledger;        // What the nodes have for the waiting jobs.
 };
 
 // The changes of a job, apart from its state, which is always stored.
@@ -239,7 +243,7 @@ absl::Duration Heartbeat(const ClusterState& state);
 // Otherwise puts everything on the agenda and returns true.
 bool GrowForNodes(size_t nodes, ClusterState* state);
 
-// Puts all unfinished jobs and the queue on the agenda.
+// Puts all unfinished jobs and the queue on the agenda, and touches all nodes.
 void TouchAll(ClusterState* state);
 
 // Returns null if there is no such job.

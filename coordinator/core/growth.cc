@@ -54,12 +54,12 @@ bool MayGrow(const ClusterState& state, const JobEntry& entry, absl::Time now,
   return false;
 }
 
-void PlanGrowth(const ClusterState& state, const std::vector<common::JobId>& growable,
+void PlanGrowth(const ClusterState& state, const std::vector<const JobEntry*>& growable,
                 const Ledger& ledger, absl::Time now, std::vector<Action>* actions,
                 absl::Time* wake_at) {
   std::set<common::NodeId> promised;  // The nodes that earlier jobs of this pass get.
-  for (const common::JobId& id : growable) {
-    const JobEntry& entry = state.jobs.at(id);
+  for (const JobEntry* job : growable) {
+    const JobEntry& entry = *job;
     const v1::GenerationRecord& generation = *CurrentGeneration(entry.job);
     std::set<common::NodeId> used = promised;
     for (const v1::Placement& part : generation.placements()) used.emplace(part.node_id());

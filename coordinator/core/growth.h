@@ -29,7 +29,7 @@ bool MayGrow(const ClusterState& state, const JobEntry& entry, absl::Time now, a
 // Appends a StopGeneration for each job in `growable`, oldest first, that has room on more nodes.
 // Each job must satisfy MayGrow(). Lowers *wake_at to the time at which a job may be
 // stopped to grow.
-void PlanGrowth(const ClusterState& state, const std::vector<common::JobId>& growable,
+void PlanGrowth(const ClusterState& state, const std::vector<const JobEntry*>& growable,
                 const Ledger& ledger, absl::Time now, std::vector<Action>* actions,
                 absl::Time* wake_at);
 

@@ -1,62 +1,109 @@
-// The free GPUs, sockets and places of each connected node during one pass of the planner. A pass
-// places several jobs, and the state changes only after it. The ledger therefore subtracts what the
-// jobs that were placed earlier in the pass take. Not thread-safe.
+// What each connected node has for jobs: its free GPUs, its spare store sockets, its places. The
+// queue and growing jobs are placed with it.
+//
+// The ledger is kept from plan to plan, because building it looks at all nodes, and most plans
+// follow a change of one. Whatever writes a fact on which an offer depends touches the node here,
+// in the same function (docs/decisions/0046). Update() then looks at the touched nodes, and at
+// those whose time has come. tests/scenarios/check_at_rest.h compares the result with a ledger that
+// has looked at every node.
 #pragma once
 
+#include <map>
+#include <optional>
 #include <set>
 #include <string>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
-#include "coordinator/core/cluster_state.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/hash/hash.h"
+#include "absl/time/time.h"
+#include "common/ids.h"
+#include "coordinator/core/node_offer.h"
 
 namespace accel::coordinator {
 
-// The resources that one node has for jobs.
-struct NodeOffer {
-  common::NodeId id;
-  const NodeEntry* entry = nullptr;
-  std::vector<int> gpus;       // The indexes of all GPUs of the node, ascending.
-  std::vector<int> free_gpus;  // The GPUs that no generation holds, ascending.
-  int generations = 0;         // The number of generations with a part here.
-  int ranks = 0;               // The number of ranks of these generations here.
-  // Why the node takes no job now, as a part of a sentence. If empty, the node takes jobs.
-  std::string busy;
-  std::set<uint64_t> taken_sockets;  // The spare store sockets that this pass has used.
-};
+struct ClusterState;
 
-// The offers of all nodes that take work.
+// The offers of all nodes that take work. Not thread-safe.
 class Ledger {
  public:
-  // Makes the offers of the nodes in `state`, except nodes that are not connected or refuse work.
-  // `state` must outlive the ledger.
-  Ledger(const ClusterState& state, absl::Time now);
+  // Sorts offers by NodeObserved.placement_order, then by the node's name, then by its id.
+  struct InOrder {
+    bool operator()(const NodeOffer* a, const NodeOffer* b) const;
+  };
+  // Sorts offers by their ranks per CPU, then in order.
+  struct ByLoad {
+    bool operator()(const NodeOffer* a, const NodeOffer* b) const;
+  };
 
-  // Returns the offers, sorted by NodeObserved.placement_order, then by the node's name, then
-  // by its id.
-  const std::vector<NodeOffer>& offers() const { return offers_; }
-  // Returns a text for each connected node that refuses work, with its reason. The reason of a
-  // waiting job quotes it.
-  const std::vector<std::string>& refusals() const { return refusals_; }
+  // Makes a ledger that has looked at no node yet.
+  Ledger() = default;
+  // Offers point into the ledger, so it has no copies.
+  Ledger(Ledger&&) = default;
+  Ledger& operator=(Ledger&&) = default;
 
-  // Returns when the offers change without an event from outside. At that time, a node that is
-  // excluded may take work again, or a connected node counts as silent.
-  absl::Time changes_at() const { return changes_at_; }
+  // Notes that the offer of a node, or of any node, may have changed.
+  void Touch(const common::NodeId& node) { touched_.insert(node); }
+  void TouchAll() { all_touched_ = true; }
 
-  // Subtracts the resources that a generation with these parts takes.
+  // Returns true if Update() has something to look at.
+  bool IsOutdated(absl::Time now) const;
+  // Looks at the nodes that were touched, and at those whose time has come. Leaves out nodes that
+  // are not connected or refuse work. Returns true if an offer or a refusal has changed. `state`
+  // must be the same object each time.
+  bool Update(const ClusterState& state, absl::Time now);
+  // Returns when an offer changes without an event from outside, or an earlier time. At that time,
+  // a node that is excluded may take work again, or a connected node counts as silent. InfinitePast
+  // if IsOutdated() at any time.
+  absl::Time changes_at() const;
+
+  // All offers.
+  const std::set<const NodeOffer*, InOrder>& offers() const { return in_order_; }
+  // The offers of nodes that are not busy and have a free GPU.
+  const std::set<const NodeOffer*, InOrder>& gpu_room() const { return gpu_room_; }
+  // The offers of nodes that are not busy.
+  const std::set<const NodeOffer*, ByLoad>& cpu_room() const { return cpu_room_; }
+  // The offers of nodes that are busy.
+  const std::set<const NodeOffer*, InOrder>& busy() const { return busy_; }
+  // A text for each connected node that refuses work, with its reason. The reason of a waiting job
+  // quotes the first one.
+  const std::map<common::NodeId, std::string>& refusals() const { return refusals_; }
+
+  // Subtracts what a generation with these parts takes, which must fit. The state changes only
+  // after the plan, so the nodes are touched: the next Update() takes what the state then says.
   void Take(const std::vector<v1::Placement>& placements);
 
- private:
-  const ClusterState& state_;
-  const int generations_per_node_;
-  std::vector<NodeOffer> offers_;
-  std::vector<std::string> refusals_;
-  absl::Time changes_at_ = absl::InfiniteFuture();
-};
+  // Returns true if both ledgers have the same offers and refusals.
+  bool operator==(const Ledger& other) const;
 
-// Returns a spare store socket of the node that no plan has used, or null if there is none. If
-// `peers` is set, the socket listens on the address that the node advertises, because ranks on
-// other nodes must reach it. Otherwise it listens on a loopback address, so that no other node
-// reaches it (docs/decisions/0057).
-const v1::StoreSocket* FindSpareSocket(const NodeOffer& offer, bool peers);
+ private:
+  // What is known of a connected node.
+  struct Entry {
+    std::optional<NodeOffer> offer;             // nullopt if the node refuses work.
+    absl::Time look_at = absl::InfinitePast();  // When the node must be looked at again.
+  };
+  using Entries = std::unordered_map<common::NodeId, Entry, absl::Hash<common::NodeId>>;
+
+  // Looks at one node. Returns true if its offer or refusal has changed.
+  bool Look(const ClusterState& state, const common::NodeId& id, absl::Time now);
+  void LookAgainAt(absl::Time time, const common::NodeId& id, Entry* entry);
+  bool SetOffer(std::optional<NodeOffer> offer, Entry* entry);
+  bool SetRefusal(const common::NodeId& id, std::string why);
+  void Insert(const NodeOffer& offer);
+  void Erase(const NodeOffer& offer);
+  void Forget(Entries::iterator entry);
+
+  bool all_touched_ = true;
+  absl::flat_hash_set<common::NodeId> touched_;
+  Entries entries_;  // The offers do not move, because the sets point to them.
+  std::set<const NodeOffer*, InOrder> in_order_;
+  std::set<const NodeOffer*, InOrder> gpu_room_;
+  std::set<const NodeOffer*, InOrder> busy_;
+  std::set<const NodeOffer*, ByLoad> cpu_room_;
+  std::map<common::NodeId, std::string> refusals_;
+  std::set<std::pair<absl::Time, common::NodeId>> by_time_;  // Entry::look_at of each entry.
+};
 
 }  // namespace accel::coordinator

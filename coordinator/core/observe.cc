@@ -12,6 +12,7 @@
 #include "coordinator/core/job_state.h"
 #include "coordinator/core/refused_peers.h"
 #include "coordinator/core/report.h"
+#include "coordinator/core/sort_waiting.h"
 
 namespace accel::coordinator {
 namespace {
@@ -63,6 +64,7 @@ absl::Status MakeRoomForNode(ClusterState* state, Changes* changes) {
     state->node_names.erase(name);
   }
   changes->registered.insert(oldest->first);
+  state->ledger.Touch(oldest->first);
   state->nodes.erase(oldest);
   return absl::OkStatus();
 }
@@ -156,6 +158,7 @@ absl::StatusOr<NodeEntry*> Bind(SessionId session, const v1::NodeObserved& repor
     }
     TakeName(report, node, state);
     node.observed.Clear();
+    state->ledger.Touch(id);
     if (node.session == 0) CountConnection(state, changes);
     node.session = session;
     node.joined = now;
@@ -192,8 +195,18 @@ void NoteCheckpoints(const v1::NodeObserved& report, const NodeEntry& node, absl
     JobEntry* entry = FindJob(state, id);
     if (!std::exchange(entry->reports_checkpoints, true)) changes->put.try_emplace(id);
     const v1::ObservedGeneration* before = FindObserved(node, id, part.generation());
-    if (before != nullptr && before->checkpoints() < part.checkpoints()) entry->checkpoint_at = now;
+    if (before == nullptr || before->checkpoints() >= part.checkpoints()) continue;
+    entry->checkpoint_at = now;
+    state->agenda.TouchQueue();  // The job may grow now.
   }
+}
+
+// Notes that there is a node with a GPU. Queued jobs that do not say where they run then
+// wait for GPUs.
+void NoteGpus(ClusterState* state) {
+  if (std::exchange(state->gpus_seen, true)) return;
+  state->waiting = FindWaiting(*state);
+  state->agenda.TouchQueue();
 }
 
 // Drops the claims on sockets that no generation holds and that the agent no longer lists. The
@@ -242,10 +255,10 @@ absl::Status Observe(SessionId session, v1::NodeObserved report, absl::Time now,
   ACCEL_RETURN_IF_ERROR(Keep(std::move(report), state, node));
   if (is_first) changes->registered.insert(id);
   node->last_heard = now;
-  state->gpus_seen |= !node->observed.inventory().gpus().empty();
+  if (!node->observed.inventory().gpus().empty()) NoteGpus(state);
   SettleSockets(node);
   CountReport(*node, now, state);
-  state->agenda.TouchQueue();
+  state->ledger.Touch(id);
   changes->nodes.insert(id);
   return absl::OkStatus();
 }
@@ -256,7 +269,7 @@ void CloseSession(SessionId session, const common::NodeId& node, ClusterState* s
   NodeEntry& entry = found->second;
   entry.session = 0;
   --state->connected;
-  state->agenda.TouchQueue();
+  state->ledger.Touch(node);
   // A node that has sent a goodbye is lost once its stream is closed.
   if (!entry.observed.goodbye().empty()) {
     for (const auto& [id, machine_rank] : entry.jobs) state->agenda.Touch(id);

@@ -9,6 +9,7 @@
 #include "coordinator/core/grace.h"
 #include "coordinator/core/job_bytes.h"
 #include "coordinator/core/job_state.h"
+#include "coordinator/core/sort_waiting.h"
 
 namespace accel::coordinator {
 namespace {
@@ -68,7 +69,9 @@ class Performer {
     entry.job.set_start_failures(0);
     for (const v1::Placement& placement : CurrentGeneration(entry.job)->placements()) {
       const auto node = state_.nodes.find(common::NodeId(placement.node_id()));
-      if (node != state_.nodes.end()) node->second.health = NodeHealth{};
+      if (node == state_.nodes.end()) continue;
+      if (IsOnTrial(node->second.health)) state_.ledger.Touch(node->first);
+      node->second.health = NodeHealth{};
     }
     Transition(&entry.job, v1::RUNNING, running.reason);
   }
@@ -90,6 +93,7 @@ class Performer {
       const auto node = state_.nodes.find(id);
       if (node == state_.nodes.end()) continue;
       NoteFailedStart(stop.job, stop.cause->exit().message(), now_, &node->second.health);
+      state_.ledger.Touch(id);
     }
     // A cancel that arrived together with a failure remains pending. The next plan applies it to
     // the job, which is then STOPPING.
@@ -259,6 +263,7 @@ class Performer {
     const auto node = state_.nodes.find(history.blamed_node);
     if (node == state_.nodes.end()) return;
     NoteBlame(common::JobId(entry.job.job_id()), history.blamed, now_, &node->second.health);
+    state_.ledger.Touch(node->first);
   }
 
   void SetGrace(absl::Duration grace, JobEntry* entry) {
@@ -267,9 +272,12 @@ class Performer {
     TouchNodes(entry->job);
   }
 
+  // Notes that the job asks its nodes for something else, or takes something else from them.
   void TouchNodes(const v1::Job& job) {
     for (const v1::Placement& placement : CurrentGeneration(job)->placements()) {
-      changes_.nodes.insert(common::NodeId(placement.node_id()));
+      const common::NodeId id(placement.node_id());
+      state_.ledger.Touch(id);
+      changes_.nodes.insert(id);
     }
   }
 
@@ -313,6 +321,8 @@ class Performer {
 void Perform(const Action& action, absl::Time now, absl::Time wall, ClusterState* state,
              Changes* changes) {
   std::visit(Performer(now, wall, state, changes), action);
+  const common::JobId& id = JobOf(action);
+  if (const JobEntry* entry = FindJob(*state, id)) SortWaiting(*entry, state);
 }
 
 }  // namespace accel::coordinator

@@ -34,8 +34,11 @@
 #include <algorithm>
 #include <numeric>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "common/check.h"
+#include "coordinator/core/candidates.h"
+#include "coordinator/core/cluster_state.h"
 #include "coordinator/core/job_spec.h"
 
 namespace accel::coordinator {
@@ -89,7 +92,7 @@ class Request {
     const std::vector<int> needs = Needs();
     std::vector<int> order(needs.size());
     std::iota(order.begin(), order.end(), 0);
-    const Match candidates = ByPreference();
+    const Candidates candidates = ByPreference(fit);
     std::optional<Match> match = Deal(candidates, needs, order, fit);
     if (!match.has_value()) {
       std::stable_sort(order.begin(), order.end(),
@@ -102,8 +105,9 @@ class Request {
   // Explains why the job would not fit even if nothing else ran.
   std::string WhyNever() const {
     const size_t nodes = ledger_.offers().size();
-    const std::string refusals =
-        ledger_.refusals().empty() ? "" : absl::StrCat(" (", ledger_.refusals().front(), ")");
+    const std::string refusals = ledger_.refusals().empty()
+                                     ? ""
+                                     : absl::StrCat(" (", ledger_.refusals().begin()->second, ")");
     const int least = MinNodes(spec_);
     if (nodes < static_cast<size_t>(least)) {
       return absl::StrCat("Needs ", least, IsElastic(spec_) ? " or more" : "",
@@ -112,8 +116,8 @@ class Request {
                           nodes == 1 ? " is" : " are", " connected and taking work", refusals, ".");
     }
     size_t most = 0;
-    for (const NodeOffer& offer : ledger_.offers()) {
-      most = std::max(most, Allowed(offer.gpus).size());
+    for (const NodeOffer* offer : ledger_.offers()) {
+      most = std::max(most, Allowed(offer->gpus).size());
     }
     const std::vector<int> needs = Needs();
     const int largest = *std::max_element(needs.begin(), needs.end());
@@ -129,8 +133,8 @@ class Request {
 
   // Explains why a job that fits idle nodes does not fit now.
   std::string WhyNotNow() const {
-    for (const NodeOffer& offer : ledger_.offers()) {
-      if (!offer.busy.empty()) return absl::StrCat("Waits: ", offer.busy, ".");
+    if (!ledger_.busy().empty()) {
+      return absl::StrCat("Waits: ", (*ledger_.busy().begin())->busy, ".");
     }
     return "Waits for GPUs that other jobs hold.";
   }
@@ -157,11 +161,11 @@ class Request {
     }
     if (rank == 1) return assignment;
     // MASTER_ADDR is the address on which the socket listens. Ranks on the same node use it too.
-    const v1::StoreSocket* socket = FindSpareSocket(*match.front(), /*peers=*/match.size() > 1);
+    const SpareSocket* socket = FindSpareSocket(*match.front(), /*peers=*/match.size() > 1);
     ACCEL_CHECK(socket != nullptr, "a match with a store has a spare socket on machine rank 0");
-    assignment.master_addr = socket->address();
-    assignment.master_port = socket->port();
-    assignment.placements.front().set_store_socket(socket->id());
+    assignment.master_addr = socket->address;
+    assignment.master_port = socket->port;
+    assignment.placements.front().set_store_socket(socket->id);
     return assignment;
   }
 
@@ -169,8 +173,8 @@ class Request {
   std::vector<const NodeOffer*> FindRoom() const {
     const int need = Needs().back();
     std::vector<const NodeOffer*> room;
-    for (const NodeOffer& offer : ledger_.offers()) {
-      if (Fits(offer, /*rank=*/1, need, Fit::kNow)) room.push_back(&offer);
+    for (const NodeOffer* offer : ledger_.offers()) {
+      if (Fits(*offer, /*rank=*/1, need, Fit::kNow)) room.push_back(offer);
     }
     return room;
   }
@@ -192,31 +196,20 @@ class Request {
     return (!peers && processes == 1) || FindSpareSocket(offer, peers) != nullptr;
   }
 
-  // Returns all nodes, sorted by preference. The sort is stable, so equal nodes remain in the
-  // order of the ledger.
-  Match ByPreference() const {
-    Match nodes;
-    for (const NodeOffer& offer : ledger_.offers()) nodes.push_back(&offer);
-    std::stable_sort(nodes.begin(), nodes.end(), [this](const NodeOffer* a, const NodeOffer* b) {
-      if (Avoids(*a) != Avoids(*b)) return Avoids(*b);
-      if (gpu_) return false;
-      return int64_t{a->ranks} * Cpus(*b) < int64_t{b->ranks} * Cpus(*a);
-    });
-    return nodes;
-  }
-
-  bool Avoids(const NodeOffer& offer) const { return avoid_.count(offer.id) != 0; }
-
-  static int64_t Cpus(const NodeOffer& offer) {
-    return std::max(1, offer.entry->observed.inventory().cpus());
+  // Returns the nodes that can fit, sorted by preference.
+  Candidates ByPreference(Fit fit) const {
+    // An idle node fits whatever runs there. Preference does not matter, because the job is not
+    // placed.
+    if (fit == Fit::kIdle) return Candidates(ledger_.offers(), avoid_);
+    return gpu_ ? Candidates(ledger_.gpu_room(), avoid_) : Candidates(ledger_.cpu_room(), avoid_);
   }
 
   // Gives each machine rank, in the given order, the first candidate that is left and fits. Returns
   // nullopt if a machine rank finds none.
-  std::optional<Match> Deal(const Match& candidates, const std::vector<int>& needs,
+  std::optional<Match> Deal(Candidates candidates, const std::vector<int>& needs,
                             const std::vector<int>& order, Fit fit) const {
     Match match(needs.size(), nullptr);
-    std::vector<bool> used(candidates.size(), false);
+    absl::flat_hash_set<size_t> used;
     // Every candidate before this one is used, or does not fit a need of this size. It is reset
     // when the need changes, and around machine rank 0, whose need for a socket no other rank has.
     size_t first = 0;
@@ -224,13 +217,13 @@ class Request {
       const int rank = order[i];
       const bool alike = i > 0 && order[i - 1] != 0 && needs[rank] == needs[order[i - 1]];
       if (rank == 0 || !alike) first = 0;
-      while (first < used.size() &&
-             (used[first] || !Fits(*candidates[first], rank, needs[rank], fit))) {
-        ++first;
+      const NodeOffer* node = candidates.At(first);
+      while (node != nullptr && (used.contains(first) || !Fits(*node, rank, needs[rank], fit))) {
+        node = candidates.At(++first);
       }
-      if (first == used.size()) return std::nullopt;
-      used[first] = true;
-      match[rank] = candidates[first];
+      if (node == nullptr) return std::nullopt;
+      used.insert(first);
+      match[rank] = node;
     }
     return match;
   }
@@ -239,8 +232,10 @@ class Request {
   // rank 0 comes first. Returns `match` unchanged if they do not fit in that order.
   Match InOrderOfLedger(Match match, const std::vector<int>& needs, Fit fit) const {
     Match sorted = match;
-    // The pointers point into the ledger's vector, so their order is the ledger's.
-    std::sort(sorted.begin(), sorted.end());
+    // Nodes that are equally preferred are in the ledger's order already.
+    if (!std::is_sorted(sorted.begin(), sorted.end(), Ledger::InOrder())) {
+      std::sort(sorted.begin(), sorted.end(), Ledger::InOrder());
+    }
     for (size_t first = 0; first < sorted.size(); ++first) {
       if (!Fits(*sorted[first], 0, needs[0], fit)) continue;
       std::rotate(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(first),

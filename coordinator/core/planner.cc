@@ -12,6 +12,7 @@
 #include "coordinator/core/ledger.h"
 #include "coordinator/core/perform.h"
 #include "coordinator/core/queue.h"
+#include "coordinator/core/sort_waiting.h"
 #include "coordinator/core/step.h"
 
 namespace accel::coordinator {
@@ -25,34 +26,23 @@ constexpr int kMaxRounds = 16;
 // in the meantime.
 constexpr absl::Duration kPutOff = absl::Milliseconds(100);
 
-// The jobs that wait for room, oldest first.
-struct Waiting {
-  std::vector<const JobEntry*> queue;
-  std::vector<common::JobId> growable;  // They run, and may grow.
-};
-
-// Returns the jobs that wait for room, except the jobs in `stepping`, for which the plan already
-// has an action.
-Waiting WhoWaits(const ClusterState& state, const std::set<common::JobId>& stepping, absl::Time now,
-                 absl::Time* wake_at) {
-  Waiting waiting;
-  for (const auto& [id, job] : state.jobs) {
-    if (stepping.contains(id)) continue;
-    if (job.job.phase() == v1::PENDING) waiting.queue.push_back(&job);
-    if (MayGrow(state, job, now, wake_at)) waiting.growable.push_back(id);
+// Plans what depends on the room on nodes, if the room or the queue has changed.
+void PlanRoom(const ClusterState& state, const Agenda::Due& due,
+              const std::set<common::JobId>& stepping, absl::Time now, const WaitingJobs& waiting,
+              Ledger* ledger, Plan* plan) {
+  if (!due.queue && !ledger->IsOutdated(now)) return;
+  // While nothing waits, the ledger collects what it will have to look at.
+  const bool changed = !waiting.empty() && ledger->Update(state, now);
+  if (!due.queue && !changed) return;
+  absl::Time wake_at = absl::InfiniteFuture();
+  plan->queue = PlanQueue(state, waiting, stepping, ledger, &plan->actions);
+  std::vector<const JobEntry*> growable;
+  for (const auto& [id, entry] : waiting.growable) {
+    if (!stepping.contains(id) && MayGrow(state, *entry, now, &wake_at)) growable.push_back(entry);
   }
-  return waiting;
-}
-
-void PlanRoom(const ClusterState& state, const std::set<common::JobId>& stepping, absl::Time now,
-              Plan* plan) {
-  const Waiting waiting = WhoWaits(state, stepping, now, &plan->queue_at);
-  if (waiting.queue.empty() && waiting.growable.empty()) return;
-  Ledger ledger(state, now);
-  plan->queue_at = std::min(plan->queue_at, ledger.changes_at());
   // The queue comes first: no job grows while a job in the queue waits for others to end.
-  if (PlanQueue(state, waiting.queue, &ledger, &plan->actions)) return;
-  PlanGrowth(state, waiting.growable, ledger, now, &plan->actions, &plan->queue_at);
+  if (!plan->queue.blocked) PlanGrowth(state, growable, *ledger, now, &plan->actions, &wake_at);
+  plan->queue_at = wake_at;
 }
 
 void PlanDrops(const ClusterState& state, std::vector<Action>* actions) {
@@ -65,31 +55,27 @@ void PlanDrops(const ClusterState& state, std::vector<Action>* actions) {
   }
 }
 
-// Stores what the plan has found: the time of the next look at each job, and the counts
-// of its parts.
-void NoteLooks(const Plan& plan, bool queue, absl::Time now, ClusterState* state) {
+// Stores what the plan has found: the times of the next looks, the counts of parts, and what the
+// reasons in the lines say.
+void NoteLooks(const Plan& plan, absl::Time now, ClusterState* state) {
   for (const auto& [id, time] : plan.job_times) {
     state->agenda.WakeAt(id, time);
     JobEntry* job = FindJob(state, id);
     if (job != nullptr && HoldsNodes(job->job.phase())) job->counts = CountParts(*state, *job, now);
   }
-  if (queue) state->agenda.WakeQueueAt(plan.queue_at);
-}
-
-const common::JobId& JobOf(const Action& action) {
-  return std::visit([](const auto& each) -> const common::JobId& { return each.job; }, action);
+  if (plan.queue_at.has_value()) state->agenda.WakeQueueAt(*plan.queue_at);
+  for (WaitingLine* line : {&state->waiting.gpu_line, &state->waiting.cpu_line}) {
+    for (const common::JobId& id : plan.queue.behind) line->SaysBehind(id);
+    for (const common::JobId& id : plan.queue.in_front) line->SaysOther(id);
+  }
 }
 
 }  // namespace
 
-Agenda::Due Everything(const ClusterState& state) {
-  const std::set<common::JobId>& jobs = state.unfinished.ids();
-  return {{jobs.begin(), jobs.end()}, true};
-}
-
-Plan MakePlan(const ClusterState& state, const Agenda::Due& due, absl::Time now) {
+Plan MakePlan(const ClusterState& state, const Agenda::Due& due, absl::Time now,
+              const WaitingJobs& waiting, Ledger* ledger) {
   Plan plan;
-  plan.wake_at = plan.queue_at = absl::InfiniteFuture();
+  plan.wake_at = absl::InfiniteFuture();
   std::set<common::JobId> stepping;
   for (const common::JobId& id : due.jobs) {
     const JobEntry* job = FindJob(state, id);
@@ -106,8 +92,9 @@ Plan MakePlan(const ClusterState& state, const Agenda::Due& due, absl::Time now)
       plan.wake_at = std::min(plan.wake_at, wake_at);
     }
   }
-  if (due.queue) PlanRoom(state, stepping, now, &plan);
-  plan.wake_at = std::min(plan.wake_at, plan.queue_at);
+  PlanRoom(state, due, stepping, now, waiting, ledger, &plan);
+  if (plan.queue_at.has_value()) plan.wake_at = std::min(plan.wake_at, *plan.queue_at);
+  if (!waiting.empty()) plan.wake_at = std::min(plan.wake_at, ledger->changes_at());
   PlanDrops(state, &plan.actions);
   if (!plan.actions.empty()) {
     plan.reason =
@@ -116,13 +103,24 @@ Plan MakePlan(const ClusterState& state, const Agenda::Due& due, absl::Time now)
   return plan;
 }
 
+Plan PlanEverything(const ClusterState& state, absl::Time now) {
+  const std::set<common::JobId>& jobs = state.unfinished.ids();
+  Ledger ledger;
+  return MakePlan(state, {{jobs.begin(), jobs.end()}, true}, now, FindWaiting(state), &ledger);
+}
+
+absl::Time NextLook(const ClusterState& state) {
+  const absl::Time next = state.agenda.next();
+  return state.waiting.empty() ? next : std::min(next, state.ledger.changes_at());
+}
+
 Plan PlanToRest(absl::Time now, absl::Time wall, ClusterState* state, Changes* changes) {
   for (int round = 0;; ++round) {
     const Agenda::Due due = state->agenda.Take(now);
-    Plan plan = MakePlan(*state, due, now);
-    NoteLooks(plan, due.queue, now, state);
+    Plan plan = MakePlan(*state, due, now, state->waiting, &state->ledger);
+    NoteLooks(plan, now, state);
     if (plan.actions.empty()) {
-      plan.wake_at = state->agenda.next();
+      plan.wake_at = NextLook(*state);
       return plan;
     }
     if (round == kMaxRounds) {

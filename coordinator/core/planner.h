@@ -9,6 +9,7 @@
 // find nothing. tests/scenarios checks this after every step (docs/decisions/0046).
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,6 +17,9 @@
 #include "absl/time/time.h"
 #include "coordinator/core/action.h"
 #include "coordinator/core/cluster_state.h"
+#include "coordinator/core/ledger.h"
+#include "coordinator/core/queue.h"
+#include "coordinator/core/waiting_jobs.h"
 
 namespace accel::coordinator {
 
@@ -26,17 +30,24 @@ struct Plan {
   // The times at which the jobs that the plan has looked at may need an action, even without an
   // event. Leaves out jobs with an action in this plan.
   std::vector<std::pair<common::JobId, absl::Time>> job_times;
-  absl::Time queue_at;  // The same time for the queue, if the plan has looked at it.
+  // The same time for the queue. nullopt if the plan has not looked at it.
+  std::optional<absl::Time> queue_at;
+  QueuePass queue;
 };
 
-// Returns an agenda entry for every unfinished job and the queue, for tests.
-Agenda::Due Everything(const ClusterState& state);
+// Returns the next actions for the jobs and the queue in `due`. Looks at the queue, too, if the
+// ledger has changed. Equal arguments give equal plans. A plan changes the phase of a job at most
+// once. After performing a plan, the caller therefore plans again for the jobs that its actions
+// have touched, until the plan is empty. PlanToRest() does this with the ledger and the waiting
+// jobs of the state.
+Plan MakePlan(const ClusterState& state, const Agenda::Due& due, absl::Time now,
+              const WaitingJobs& waiting, Ledger* ledger);
 
-// Returns the next actions for the jobs and the queue in `due`. Equal arguments give equal plans. A
-// plan changes the phase of a job at most once. After performing a plan, the caller therefore plans
-// again for the jobs that its actions have touched, until the plan is empty.
-// PlanToRest() does this.
-Plan MakePlan(const ClusterState& state, const Agenda::Due& due, absl::Time now);
+// Does the same for everything in the state, and remembers nothing from earlier plans, for tests.
+Plan PlanEverything(const ClusterState& state, absl::Time now);
+
+// Returns when the planner must look at something even if nothing happens.
+absl::Time NextLook(const ClusterState& state);
 
 // Plans for the state's agenda and performs the plans, until a plan is empty. Returns that plan. If
 // the number of rounds exceeds a bound, returns a plan with actions that were not performed. No

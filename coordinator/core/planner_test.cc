@@ -33,8 +33,8 @@ TEST_F(PlannerTest, SameInputSamePlan) {
   ASSERT_OK(Report("a", 1, 1));
   ASSERT_OK(Submit());
   ASSERT_OK(Submit(3));
-  const Plan first = MakePlan(state_, Everything(state_), now_);
-  const Plan second = MakePlan(state_, Everything(state_), now_);
+  const Plan first = PlanEverything(state_, now_);
+  const Plan second = PlanEverything(state_, now_);
   ASSERT_EQ(first.actions.size(), 2u);
   ASSERT_EQ(second.actions.size(), 2u);
   EXPECT_EQ(std::get<StartGeneration>(first.actions[0]).reason,

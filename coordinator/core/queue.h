@@ -4,19 +4,31 @@
 // fit even if nothing else ran blocks no job.
 #pragma once
 
+#include <set>
 #include <vector>
 
 #include "coordinator/core/action.h"
 #include "coordinator/core/cluster_state.h"
 #include "coordinator/core/ledger.h"
+#include "coordinator/core/waiting_jobs.h"
 
 namespace accel::coordinator {
 
-// Plans the PENDING jobs in `queue`, oldest first, with the resources in the ledger. Appends a
-// StartGeneration for each job that is placed, and an Explain for each job whose reason to wait has
-// changed. In a cluster of fixed size, appends an EndUnplaced for each job that can never fit.
-// Returns true if a job waits for others to end.
-bool PlanQueue(const ClusterState& state, const std::vector<const JobEntry*>& queue, Ledger* ledger,
-               std::vector<Action>* actions);
+// What a pass over the queue has found, beside actions.
+struct QueuePass {
+  // Waiting jobs whose reason says, after the actions, that they wait behind earlier jobs, or that
+  // it says something else. Leaves out jobs of which this was known.
+  std::vector<common::JobId> behind;
+  std::vector<common::JobId> in_front;
+  bool blocked = false;  // A job waits for others to end.
+};
+
+// Plans the jobs in the two lines of `waiting`, oldest first, with the resources in the ledger.
+// Leaves out the jobs in `stepping`. Appends a StartGeneration for each job that is placed, and an
+// Explain for each job whose reason to wait has changed. In a cluster of fixed size, appends an
+// EndUnplaced for each job that can never fit.
+QueuePass PlanQueue(const ClusterState& state, const WaitingJobs& waiting,
+                    const std::set<common::JobId>& stepping, Ledger* ledger,
+                    std::vector<Action>* actions);
 
 }  // namespace accel::coordinator

@@ -14,6 +14,7 @@
 #include "coordinator/core/job_state.h"
 #include "coordinator/core/records.h"
 #include "coordinator/core/recover_times.h"
+#include "coordinator/core/sort_waiting.h"
 #include "proto/store.pb.h"
 
 namespace accel::coordinator {
@@ -49,6 +50,7 @@ class Recovery {
     for (const Row& row : rows) ACCEL_RETURN_IF_ERROR(Take(row));
     GrowForNodes(state_.nodes.size(), &state_);
     ACCEL_RETURN_IF_ERROR(FinishJobs());
+    state_.waiting = FindWaiting(state_);
     TouchAll(&state_);
     FinishEnds();
     changes_.cluster = true;

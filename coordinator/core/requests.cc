@@ -10,6 +10,7 @@
 #include "coordinator/core/job_owner.h"
 #include "coordinator/core/job_spec.h"
 #include "coordinator/core/job_state.h"
+#include "coordinator/core/sort_waiting.h"
 
 namespace accel::coordinator {
 namespace {
@@ -79,6 +80,7 @@ absl::StatusOr<common::JobId> SubmitJob(const std::string& submit_id, v1::JobSpe
   job.set_version(1);
   state->submits[submit_id] = id;
   state->unfinished.Insert(id, job.spec().owner());
+  SortWaiting(entry, state);
   state->agenda.Touch(id);
   state->agenda.TouchQueue();
   changes->put[id].created = true;
@@ -115,7 +117,7 @@ absl::Status DrainNode(const std::string& node, v1::Drain drain, ClusterState* s
   if (found->second.drain == drain) return absl::OkStatus();
   found->second.drain = drain;
   for (const auto& [id, machine_rank] : found->second.jobs) state->agenda.Touch(id);
-  state->agenda.TouchQueue();
+  state->ledger.Touch(found->first);
   changes->registered.insert(found->first);
   return absl::OkStatus();
 }

@@ -1,22 +1,43 @@
 #include "tests/scenarios/check_at_rest.h"
 
 #include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
 #include "coordinator/core/counting.h"
+#include "coordinator/core/ledger.h"
 #include "coordinator/core/planner.h"
+#include "coordinator/core/sort_waiting.h"
 
 namespace accel::scenarios {
+namespace {
+
+// While nothing waits, the ledger need not be up to date.
+absl::Status CheckWaiting(const coordinator::ClusterState& state, absl::Time now) {
+  const coordinator::WaitingJobs waiting = FindWaiting(state);
+  if (waiting.gpu_line.all() != state.waiting.gpu_line.all() ||
+      waiting.cpu_line.all() != state.waiting.cpu_line.all() ||
+      waiting.growable != state.waiting.growable) {
+    return absl::FailedPreconditionError("the waiting jobs are wrong");
+  }
+  if (waiting.empty()) return absl::OkStatus();
+  coordinator::Ledger ledger;
+  ledger.Update(state, now);
+  if (ledger == state.ledger) return absl::OkStatus();
+  return absl::FailedPreconditionError("the ledger has missed a change of a node");
+}
+
+}  // namespace
 
 absl::Status CheckAtRest(const coordinator::ClusterState& state, absl::Time now) {
-  const coordinator::Plan plan = MakePlan(state, Everything(state), now);
+  const coordinator::Plan plan = PlanEverything(state, now);
   if (!plan.actions.empty()) {
     return absl::FailedPreconditionError(
         absl::StrCat("the planner has missed an action: ", plan.reason));
   }
-  if (plan.wake_at < state.agenda.next()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("the planner would wake ",
-                     absl::FormatDuration(state.agenda.next() - plan.wake_at), " late"));
+  if (plan.wake_at < NextLook(state)) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "the planner would wake ", absl::FormatDuration(NextLook(state) - plan.wake_at), " late"));
   }
+  ACCEL_RETURN_IF_ERROR(CheckWaiting(state, now));
   for (const auto& [id, entry] : state.jobs) {
     if (entry.counts.known() && entry.counts != CountParts(state, entry, now)) {
       return absl::FailedPreconditionError(

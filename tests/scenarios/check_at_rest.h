@@ -9,8 +9,8 @@
 namespace accel::scenarios {
 
 // Called after PlanToRest(), with the same time. FAILED_PRECONDITION: a plan that looks at
-// everything has actions, or must be made again earlier than the agenda says, or counts something
-// else.
+// everything has actions, or must be made again earlier than the state says, or counts something
+// else. Or other jobs wait, or the nodes have something else for them.
 absl::Status CheckAtRest(const coordinator::ClusterState& state, absl::Time now);
 
 }  // namespace accel::scenarios

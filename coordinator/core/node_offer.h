@@ -1,0 +1,57 @@
+// What one node has for jobs.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "common/ids.h"
+#include "proto/job.pb.h"
+
+namespace accel::coordinator {
+
+struct ClusterState;
+struct NodeEntry;
+
+// A socket on which the node listens for the store of a job, and which no job uses.
+struct SpareSocket {
+  uint64_t id = 0;
+  std::string address;
+  int port = 0;
+  bool operator==(const SpareSocket&) const = default;
+};
+
+struct NodeOffer {
+  common::NodeId id;
+  const NodeEntry* entry = nullptr;  // The node in the state.
+  int order = 0;                     // NodeObserved.placement_order.
+  std::string name;
+  std::string address;         // The address that the node advertises.
+  int cpus = 1;                // At least 1.
+  std::vector<int> gpus;       // The indexes of all GPUs of the node, ascending.
+  std::vector<int> free_gpus;  // The GPUs that no generation holds, ascending.
+  int generations = 0;         // The number of generations with a part here.
+  int most_generations = 0;    // The maximum of it.
+  int ranks = 0;               // The number of ranks of these generations here.
+  bool is_on_trial = false;    // The node takes one job, because its last starts failed.
+  // Why the node takes no job now, as a part of a sentence. If empty, the node takes jobs.
+  std::string busy;
+  std::vector<SpareSocket> sockets;  // In the node's order.
+
+  bool operator==(const NodeOffer&) const = default;
+};
+
+// Returns what the node offers. It must be a node of `state`.
+NodeOffer OfferOf(const ClusterState& state, const common::NodeId& id, const NodeEntry& node);
+
+// Subtracts what a part of a generation takes on this node.
+void TakePart(const v1::Placement& placement, NodeOffer* offer);
+
+// Returns a spare store socket of the node, or null if there is none. If `peers` is set, the socket
+// listens on the address that the node advertises, because ranks on other nodes must reach it.
+// Otherwise it listens on a loopback address, so that no other node reaches it
+// (docs/decisions/0057).
+const SpareSocket* FindSpareSocket(const NodeOffer& offer, bool peers);
+
+}  // namespace accel::coordinator
