@@ -19,8 +19,8 @@ struct CoordinatorAddress {
 // Maximum length of a socket's path in the kernel.
 inline constexpr size_t kMaxSocketPath = 107;
 
-// Parses "unix:PATH", with an absolute path, or HOST:PORT. INVALID_ARGUMENT: it is neither; the
-// message says what is wrong.
+// Parses "unix:PATH", with an absolute path, or HOST:PORT. INVALID_ARGUMENT: it is neither, or the
+// path is longer than kMaxSocketPath; the message says what is wrong.
 absl::StatusOr<CoordinatorAddress> ParseCoordinatorAddress(const std::string& text);
 
 // Returns the path at which a coordinator of this user listens by default: /run/accel/coordinator
@@ -33,10 +33,10 @@ absl::StatusOr<std::string> DefaultSocketPath();
 // as for DefaultSocketPath().
 absl::StatusOr<std::string> FindCoordinator(const std::string& flag);
 
-// Returns the path at which a coordinator must listen. It is the first of these that
-// exists: `flag`, the path in ACCEL_COORDINATOR if that is "unix:PATH",
-// DefaultSocketPath(). INVALID_ARGUMENT: the path is not absolute or too long.
-// FAILED_PRECONDITION: as for DefaultSocketPath().
+// Returns the path at which a coordinator must listen. It is the first of these that is set:
+// `flag`, the path in ACCEL_COORDINATOR if that is "unix:PATH", DefaultSocketPath().
+// INVALID_ARGUMENT: the path is not absolute or too long. FAILED_PRECONDITION: as for
+// DefaultSocketPath().
 absl::StatusOr<std::string> FindSocketPath(const std::string& flag);
 
 }  // namespace accel::common

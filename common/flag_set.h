@@ -31,7 +31,7 @@ class FlagSet {
   // Each flag writes its result to `to`, which must outlive this set. `names` is the long name
   // without dashes, optionally followed by a comma and a letter, such as "module,m".
   void Switch(std::string names, std::string help, bool* to);
-  // Declares a switch. `read` gets "true" or "false".
+  // Declares a switch. `read` gets "true", or the text of `--name=TEXT`.
   void SwitchTo(std::string names, std::string help, Reader read);
   void Text(std::string names, std::string placeholder, std::string help, std::string* to);
   void Int(std::string names, std::string placeholder, std::string help, int* to, int least = 0,

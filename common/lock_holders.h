@@ -1,5 +1,5 @@
-// Finds the processes that keep a file locked. The owner that flock(2) reports may have exited long
-// ago, because a lock belongs to the open file description, which children inherit.
+// Finds the processes that keep a file locked with flock(2). The owner in /proc/locks may have
+// exited long ago, because a lock belongs to the open file description, which children inherit.
 #pragma once
 
 #include <sys/types.h>
@@ -19,9 +19,10 @@ std::vector<pid_t> LockHolders(const std::string& path);
 // file cannot be written.
 bool WriteLockHolder(int fd);
 
-// Returns a text for messages about a locked file. It names the process that wrote its id into the
-// file, if this process still holds the lock, or if no holder can be found. Otherwise it names the
-// processes that have inherited the lock. `fd` is any open descriptor of the file at `path`.
+// Returns a text for messages about a locked file: the ids of the processes that hold the lock. If
+// the process that wrote its id into the file is one of them, or if no holder can be found, the
+// text has only that id, or "of unknown id" if no process has it. `fd` is any open descriptor of
+// the file at `path`.
 std::string DescribeLockHolder(int fd, const std::string& path);
 
 }  // namespace accel::common

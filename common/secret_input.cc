@@ -43,7 +43,7 @@ absl::StatusOr<std::string> ReadLine(int fd, absl::string_view where) {
     const ssize_t got = read(fd, &byte, 1);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return absl::ErrnoToStatus(errno, absl::StrCat("cannot read ", where));
-    // Empty lines before the key are skipped.
+    // Empty lines before the secret are skipped.
     if (got == 0 || (byte == '\n' && !absl::StripAsciiWhitespace(line).empty())) break;
     line.push_back(byte);
   }

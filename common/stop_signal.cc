@@ -15,8 +15,8 @@ int StopSignalFd() {
   sigaddset(&stop, SIGTERM);
   sigaddset(&stop, SIGINT);
   sigprocmask(SIG_BLOCK, &stop, nullptr);
-  // These signals are blocked rather than ignored, because programs that this process starts would
-  // inherit an ignored signal.
+  // These signals are blocked rather than ignored, because process::Spawn() unblocks all signals in
+  // a child, but may keep an ignored SIGHUP ignored.
   sigset_t idle;
   sigemptyset(&idle);
   sigaddset(&idle, SIGHUP);

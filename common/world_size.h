@@ -12,7 +12,7 @@ inline int WorldSize(const v1::GenerationRecord& generation) {
   return last.first_rank() + last.processes();
 }
 
-// Returns true if every generation of the job has exactly one process on any node.
+// Returns true if every generation of the job has exactly one process, whichever node it runs on.
 inline bool HasOneProcess(const v1::JobSpec& spec) {
   if (spec.nodes() != 1) return false;
   return spec.processes_per_node().empty() ? spec.cpu() : spec.processes_per_node(0) == 1;

@@ -46,7 +46,7 @@ class Certificate {
 };
 
 // Reads all certificates of a text in PEM, at most 8. INVALID_ARGUMENT: there are no certificates
-// or too many, or one is damaged.
+// or too many, one is damaged, or the text is longer than kMaxCertificatesBytes.
 absl::StatusOr<std::vector<Certificate>> ReadCertificates(absl::string_view pem);
 
 // Returns the pin of a certificate: sha256 of its SubjectPublicKeyInfo, 32 bytes.

@@ -18,11 +18,12 @@ struct ClientIdentity {
   std::string authorities;
 };
 
-// Checks that the identity can be used now. Each client calls this before it connects. If a server
-// refuses a client in TLS 1.3, gRPC does not pass on the reason. FAILED_PRECONDITION: the
-// certificate has expired, or this machine's clock is before its start, or the files do not belong
-// together. INVALID_ARGUMENT: a file is damaged. The message ends with "; " and `remedy`, which
-// says what to do, for example "run: accel login".
+// Checks that the identity can be used now. Agents and commands call this before they connect to a
+// cluster. If a server refuses a client in TLS 1.3, gRPC does not pass on the reason.
+// FAILED_PRECONDITION: the certificate has expired, or this machine's clock is before its start, or
+// the files do not belong together. INVALID_ARGUMENT: a file is damaged. The message ends with "; "
+// and what to do: to set the clock if that is before the start, otherwise `remedy`, for example
+// "run: accel login".
 absl::Status CheckIdentity(const ClientIdentity& identity, absl::string_view remedy,
                            absl::Time now);
 

@@ -2,7 +2,7 @@
 //
 // clang-format off
 //              life      basic constraints      key usage                 extended       name
-//   authority  20 years  CA, path length 0      certSign (critical)       none           none
+//   authority  20 years  CA, pathlen 0 (crit.)  certSign (critical)       none           none
 //   server     60 days   not a CA (critical)    digitalSignature (crit.)  serverAuth     DNS coordinator.accel.internal
 //   node       1 year    not a CA (critical)    digitalSignature (crit.)  clientAuth     URI of the principal
 //   user       90 days   not a CA (critical)    digitalSignature (crit.)  clientAuth     URI of the principal

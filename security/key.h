@@ -35,7 +35,8 @@ class PrivateKey {
   static absl::StatusOr<PrivateKey> Make();
   // Returns the Ed25519 key with this seed of 32 bytes.
   static absl::StatusOr<PrivateKey> FromSeed(absl::string_view seed);
-  // Reads PKCS#8 in PEM. INVALID_ARGUMENT: the text is not an accepted key in this form.
+  // Reads an unencrypted key in PEM, of at most 4 KiB. INVALID_ARGUMENT: the text is not such a
+  // key, or the key is neither P-256 nor Ed25519.
   static absl::StatusOr<PrivateKey> FromPem(absl::string_view pem);
 
   // Returns PKCS#8 in PEM, unencrypted.

@@ -24,8 +24,8 @@ std::string Minute(absl::Time time) {
   return absl::FormatTime("%Y-%m-%d %H:%M UTC", time, absl::UTCTimeZone());
 }
 
-// Returns the certificate of the answer if it may replace that of `old`. FAILED_PRECONDITION:
-// it may not.
+// Returns the certificate of the answer if it may replace that of `old`, otherwise an error with
+// the reason.
 absl::StatusOr<Certificate> CheckAnswer(const ClientIdentity& old, const PrivateKey& key,
                                         const RenewedCertificate& answer) {
   ACCEL_ASSIGN_OR_RETURN(const Certificate renewed, Certificate::FromPem(answer.certificate));

@@ -16,9 +16,9 @@ inline constexpr size_t kMaxSecretFileBytes = 64 << 10;
 // folder. The folder must exist. The messages of errors have the path and the reason.
 absl::Status WriteSecretFile(const std::string& path, absl::string_view content);
 
-// Reads a file of at most 64 KiB. NOT_FOUND: there is none. FAILED_PRECONDITION: it is not a
-// regular file, its owner is neither this user nor root, or other users may read or write it. The
-// message says what to do.
+// Reads a file. NOT_FOUND: there is none. FAILED_PRECONDITION: it is not a regular file, it is
+// larger than kMaxSecretFileBytes, its owner is neither this user nor root, or other users may read
+// or write it. The message says what is wrong.
 absl::StatusOr<std::string> ReadSecretFile(const std::string& path);
 
 }  // namespace accel::security

@@ -24,8 +24,8 @@ class ServerCertificateSource {
 
   // Uses another certificate or other authorities from the next handshake on. After an error
   // the server keeps the former ones. INVALID_ARGUMENT: a text is damaged, or the key does not
-  // belong to the certificate. FAILED_PRECONDITION: the certificate is not valid now, or is
-  // not a server's.
+  // belong to the certificate. FAILED_PRECONDITION: the certificate is not valid now, is not a
+  // server's, or none of the client authorities has signed it.
   virtual absl::Status Replace(ServerTls tls, absl::Time now) = 0;
 
   // Returns new credentials, for one listening port or acceptor. A handshake fails unless the

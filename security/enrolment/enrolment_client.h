@@ -31,11 +31,14 @@ inline constexpr size_t kEnrolmentPrefaceBytes = 8;
 
 // Connects to the coordinator of `key`, and sends the request with the token of `key`. Sends the
 // token only to a server whose certificate the pinned authority has signed. Certificates are
-// verified at the time `wall`. Blocks for at most `timeout`. Returns an accepted answer. Errors:
+// verified at the time `wall`. Blocks for at most `timeout`, unless looking up the name of the host
+// takes longer. Returns an accepted answer. Errors:
 //   UNAVAILABLE, DEADLINE_EXCEEDED: no coordinator answers, or the answer was lost. Try again
 //     with the same key pair: the coordinator gives the same answer.
 //   FAILED_PRECONDITION: the server has another authority, or its certificate is not valid now.
-//   Other codes are refusals of the coordinator, with its message.
+//   INVALID_ARGUMENT: also if the address in `key` or the answer is malformed.
+//   INTERNAL: also if OpenSSL failed.
+//   Otherwise the codes are refusals of the coordinator, with its message.
 absl::StatusOr<EnrolmentAnswer> Enrol(const JoinString& key, EnrolmentRequest request,
                                       absl::Time wall, absl::Duration timeout);
 

@@ -17,7 +17,7 @@ namespace accel::security {
 // Bounds for all newcomers together, because any host may connect.
 // Maximum number of enrolments at the same time.
 inline constexpr int kMaxEnrolments = 8;
-// Maximum time of one enrolment, from the preface to the end.
+// Time after which the reads and writes of one enrolment fail. It does not interrupt `decide`.
 inline constexpr absl::Duration kEnrolmentTime = absl::Seconds(3);
 
 struct EnrolmentServerOptions {
