@@ -21,7 +21,7 @@ namespace accel::logs {
 class OutputWriter {
  public:
   struct Options {
-    size_t max_bytes = 1 << 20;  // Maximum number of bytes in memory, over all streams.
+    size_t max_bytes = 1 << 20;  // room() is kFree while fewer bytes wait, over all streams.
     // Time after which the disk counts as hanging if a write has not returned.
     absl::Duration write_timeout = absl::Seconds(5);
   };
@@ -47,8 +47,9 @@ class OutputWriter {
 
   // Returns the number of bytes added to an open stream, dropped bytes included.
   int64_t received(int stream) const;
-  // Returns true if each of the stream's first `size` bytes is on disk, or counted there as
-  // dropped. Also returns true while the disk hangs, because no caller may wait for the disk.
+  // Returns true if each of the stream's first `size` bytes was passed to its StreamWriter, which
+  // may hold back a bar's state, or was counted as dropped. Also returns true while the disk hangs,
+  // because no caller may wait for the disk.
   bool Handled(int stream, int64_t size);
   // Returns Handled() for all bytes of a closed stream, and for the file that marks its
   // end on disk.
@@ -63,7 +64,7 @@ class OutputWriter {
   // returned only once.
   absl::Time WakeAt();
 
-  // Returns the number of bytes that were added but are not on disk yet.
+  // Returns the number of bytes that were added but not yet passed to a StreamWriter.
   size_t unwritten() const;
 
  private:

@@ -13,7 +13,8 @@
 
 namespace accel::logs {
 
-// Not thread-safe. Makes each file only when it has bytes for it. The folder must exist.
+// Not thread-safe. Makes each file only when it has bytes for it, except in Finish(). The folder
+// must exist.
 class SegmentWriter {
  public:
   // Segments that cannot be written in `rank_dir` are written in `spill_dir`, typically a folder on

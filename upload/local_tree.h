@@ -22,8 +22,10 @@ struct LocalTree {
 // Returns the tree of the folder `path`, without hashes. If `path` is a file, returns a tree of its
 // folder with this file alone. Leaves out the files of a folder that upload/core/ignore_rules.h or
 // its .accelignore excludes. Also leaves out Python's virtual environments, because they cannot be
-// moved and have links that lead out of them. Errors are those of CheckTree(), and of the file
-// system if a path cannot be read.
+// moved and have links that lead out of them. INVALID_ARGUMENT: also if .accelignore is malformed,
+// or an entry is neither a file nor a folder nor a link. RESOURCE_EXHAUSTED: also if the folder has
+// more than a million entries. Other errors are those of CheckTree(), and of the file system if a
+// path cannot be read.
 absl::StatusOr<LocalTree> ListTree(const std::string& path);
 
 // Sets the hashes. Several threads read the files. Errors are those of ReadEntry().

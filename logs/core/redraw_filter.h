@@ -2,13 +2,14 @@
 // otherwise displace all other output on the disk (docs/decisions/0036).
 //
 // A line is redrawn if a carriage return without a line feed moves the cursor back to the line's
-// beginning. The first state of the line passes immediately. After that, one state passes per
-// window, and the line's last state always passes. All other bytes pass unchanged.
+// beginning. The text up to the first carriage return passes unchanged, and the first state after
+// it passes immediately. After that, one state passes per window, and the line's last state always
+// passes. All other bytes pass unchanged.
 //
 // clang-format off
-//   written   a\n  1 %\r  2 %\r  3 %\r …      50 %\r  51 %\r …    100 %\r \n
-//   kept      a\n  1 %\r                      50 %\r              100 %\r \n
-//                  ◀────── first window ─────▶
+//   written   a\n\r  1 %\r  2 %\r  3 %\r …      50 %\r  51 %\r …    100 %\n
+//   kept      a\n\r  1 %\r                      50 %\r              100 %\n
+//                    ◀────── first window ─────▶
 // clang-format on
 //
 // Pure.

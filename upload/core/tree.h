@@ -47,14 +47,16 @@ bool IsSha256(absl::string_view text);
 
 // Checks all fields except the hashes. INVALID_ARGUMENT: the tree is empty or not sorted, or one
 // entry is the folder of another. It also stands for a path or a link's target that is not allowed.
-// RESOURCE_EXHAUSTED: the tree exceeds a bound. The message quotes the path and says what to do.
+// RESOURCE_EXHAUSTED: the tree has more than kMaxEntries or kMaxTreeBytes. The message says what to
+// do, and quotes the path if the error is about one entry.
 absl::Status CheckTree(const Tree& tree);
 
 // Returns the manifest of a tree that CheckTree() accepts and whose files have hashes.
 std::string ToManifest(const Tree& tree);
 
 // Returns the tree of a manifest. INVALID_ARGUMENT: `manifest` is malformed, or ToManifest() makes
-// another manifest of its tree. Other errors are those of CheckTree().
+// another manifest of its tree. RESOURCE_EXHAUSTED: also if `manifest` is longer than
+// kMaxManifestBytes. Other errors are those of CheckTree().
 absl::StatusOr<Tree> ParseManifest(absl::string_view manifest);
 
 }  // namespace accel::upload
