@@ -11,8 +11,8 @@
 //   CoordinatorLoop loop({.store = &store});
 //   ASSERT_OK(loop.Load());
 //   loop.Start();                 // Starts the thread. Tests call RunOnce() instead.
-//   auto session = loop.OpenAgentSession({.on_desired = ..., .on_closed = ...});
-//   loop.SubmitJob("my-id", spec, [](absl::StatusOr<JobId> job) { ... });
+//   auto session = loop.OpenAgentSession(Owner(), {.on_desired = ..., .on_closed = ...});
+//   loop.SubmitJob(Owner(), "my-id", spec, [](absl::StatusOr<JobId> job) { ... });
 //   loop.Stop();
 // clang-format on
 #pragma once

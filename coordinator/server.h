@@ -2,7 +2,7 @@
 //
 //   ServerOptions options;
 //   options.socket = "/run/accel/coordinator";
-//   ASSERT_OK_AND_ASSIGN(auto server, Server::Start(options));
+//   ASSERT_OK_AND_ASSIGN(auto server, Server::Start(std::move(options)));
 //   Connect("unix:/run/accel/coordinator");
 #pragma once
 

@@ -11,9 +11,9 @@
 namespace accel::coordinator {
 
 // Returns the caller of a connection. `certificate` is its certificate in PEM, which the cluster's
-// CA has signed, and `uris` are the URIs in it. There must be exactly one,
-// spiffe://CLUSTER/user/NAME/SERIAL or spiffe://CLUSTER/node/NODE_ID/SERIAL. The caller is looked
-// up in the table by SERIAL, and the kind and the name must be those in the table.
+// CA has signed, and `uris` are the URIs in it. There must be exactly one, which ends in
+// /user/NAME/SERIAL or /node/NODE_ID/SERIAL. The caller is looked up in the table by SERIAL, and
+// the kind and the name must be those in the table.
 //
 // UNAUTHENTICATED: the URIs do not have this form, or name another caller than the table. Other
 // errors are those of CredentialTable::Find().

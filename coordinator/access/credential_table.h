@@ -1,6 +1,6 @@
-// The table that decides who the holder of a certificate is. A certificate contains only a serial
-// and a name. The role of its holder, and whether it is still valid, are read from the table for
-// each call. A revocation or a new role therefore takes effect with the next call.
+// The table that decides who the holder of a certificate is. A certificate names its holder and has
+// a serial. The role of the holder, and whether the certificate is still valid, are read from the
+// table for each call. A revocation or a new role therefore takes effect with the next call.
 #pragma once
 
 #include <optional>
@@ -20,8 +20,8 @@ class CredentialTable {
   // Returns the caller to whom the certificate with this serial was issued. `certificate` is the
   // one that the caller has shown, in PEM as OpenSSL writes it. The cluster's CA has signed it.
   // UNAUTHENTICATED: the serial is unknown, was issued with another certificate, or its certificate
-  // is revoked, replaced or expired. The message says which of these is true and what the holder
-  // must do. It is sent to the holder.
+  // is revoked, replaced or expired, or has made room for another one. The message says which of
+  // these is true and what the holder must do. It is sent to the holder.
   virtual absl::StatusOr<Caller> Find(const std::string& serial,
                                       absl::string_view certificate) const = 0;
   // Returns the caller to whom the certificate with this serial was issued, for the audit log. A

@@ -13,7 +13,7 @@
 
 namespace accel::coordinator {
 
-// Thread-safe. No call blocks. Errors are those of proto/access.proto.
+// Thread-safe. No call blocks once the slot is set. Errors are those of proto/access.proto.
 class AccessDesk {
  public:
   template <typename Response>

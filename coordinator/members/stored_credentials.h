@@ -29,7 +29,8 @@ class StoredCredentials final : public CredentialTable {
   struct Callbacks {
     // Called when a credential is used for the first time since the start or in an hour.
     std::function<void(const std::string& serial)> on_seen;
-    // Called when a credential is no longer valid or was forgotten, so its connections must be cut.
+    // Called when a change has ended or forgotten a credential, so its connections must be cut. Not
+    // called when a credential expires.
     std::function<void(const std::string& serial)> on_refused;
   };
 

@@ -11,7 +11,8 @@
 
 namespace accel::coordinator {
 
-// A store of rows. Load() and Commit() are called only by the thread of the coordinator's loop.
+// A store of rows. Only one thread at a time calls it: Load() is called before the coordinator's
+// loop starts, and Commit() by the loop.
 class Store {
  public:
   virtual ~Store() = default;

@@ -87,7 +87,7 @@ class Frames {
   // Returns the number of pages of the database after the commit that the frame ends, or 0 if it
   // ends no commit.
   uint32_t CommitPages(size_t i) const { return BigEndian(log_, Position(i) + 4); }
-  // Does the same for a frame with these `fields`: the page number and the commit size.
+  // Does the same as Computed() above, for a frame whose page number and commit size are `fields`.
   Checksum Computed(size_t i, absl::string_view fields, Checksum sum) const {
     sum.Add(fields, big_endian_);
     sum.Add(log_.substr(Position(i) + kFrameHeaderBytes, page_bytes_), big_endian_);

@@ -3,7 +3,8 @@
 // clang-format off
 //   key                 value        written
 //   ------------------  -----------  -------------------------------------------------------------
-//   credential/SERIAL   Credential   when it is issued, seen (hourly), replaced, revoked, forgotten
+//   credential/SERIAL   Credential   when it is issued, seen (hourly), replaced, revoked, or
+//                                    forgotten, or has made room for another one
 //   member/node/ID      Member       when a node joins or is removed
 //   member/user/NAME    Member       when a user is added, changed or removed
 //   token/ID            Token        when a one-time key is made, spent or dropped

@@ -17,7 +17,7 @@ inline constexpr size_t kMaxMembers = 20'000;
 // Renew(). About as many invalid ones are kept, so that their holders are told the reason.
 inline constexpr size_t kMaxCredentialsOfMember = 64;
 
-// Returns true if the credential is neither revoked, nor replaced, nor expired.
+// Returns true if the state of the credential is VALID and it has not expired.
 bool IsValid(const v1::Credential& credential, absl::Time wall);
 
 std::vector<v1::Credential*> CredentialsOf(const MemberId& member, AccessState* state);

@@ -24,8 +24,8 @@ struct StreamCounts {
 // therefore has no debt, while a large burst exceeds kMaxDebt. Not thread-safe.
 class ResetJudge {
  public:
-  // Maximum debt of a connection. An agent starts at most 256 streams at the same time, for relays,
-  // so it remains below.
+  // Maximum debt of a connection. An agent remains below, because it has at most common::kMaxRelays
+  // relays at the same time, and few other streams.
   static constexpr int64_t kMaxDebt = 500;
   static constexpr int64_t kPaidPerSecond = 500;
 
