@@ -9,7 +9,7 @@
 namespace accel::cli {
 
 struct ConnectionFlags {
-  // See FindCoordinator() in common/coordinator_address.h.
+  // HOST:PORT or unix:PATH. May be empty: see ConnectToCoordinator() in cli/connect.h.
   std::string coordinator;
 };
 

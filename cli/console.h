@@ -23,7 +23,7 @@ struct Console {
 };
 
 // Returns true if standard output is a terminal that should get colors: NO_COLOR is empty or not
-// set (no-color.org), and TERM is not "dumb".
+// set (no-color.org), and TERM is set and not "dumb".
 bool OutputHasColors();
 
 // Writes "accel: SENTENCE" to standard error. The sentence may have several lines. Control

@@ -19,7 +19,7 @@ class CoordinatedJob final : public LaunchedJob {
   using OnChange = std::function<void(const v1::Job&)>;
 
   // `coordinator` must outlive the job. `on_change`, if not null, is called on the coordinator's
-  // thread with each version of the job, after Get() returns it.
+  // thread with each version of the job. Get() can already return that version then.
   CoordinatedJob(coordinator::Coordinator* coordinator, common::JobId id,
                  OnChange on_change = nullptr)
       : coordinator_(coordinator), id_(std::move(id)) {

@@ -57,7 +57,7 @@ class CoordinatorClient {
   virtual absl::Status PutBlobs(
       const std::function<absl::Status(const SendChunk& send)>& source) = 0;
 
-  // The next three functions manage the members of the cluster (proto/access.proto).
+  // The next five functions are calls of the service Access (proto/access.proto).
   virtual absl::StatusOr<v1::AddTokenResponse> AddToken(const v1::AddTokenRequest& request) = 0;
   virtual absl::StatusOr<v1::ListMembersResponse> ListMembers(v1::MemberKind kind) = 0;
   virtual absl::StatusOr<v1::RevokeResponse> Revoke(const v1::RevokeRequest& request) = 0;

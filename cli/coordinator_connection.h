@@ -53,9 +53,9 @@ class CoordinatorConnection {
   // coordinator. Takes at most a second.
   ~CoordinatorConnection();
 
-  // Makes a call, and returns its error as a sentence for people. Repeats a call that fails
-  // because the login was renewed, if `effect` allows that. If `deadline` is infinite, the call
-  // has no deadline.
+  // Makes a call, and returns its error as a sentence for people. If the login was renewed
+  // meanwhile, repeats a call that was refused, and a call whose connection was cut if `effect` is
+  // kNone. If `deadline` is infinite, the call has no deadline.
   using Invoke = absl::FunctionRef<grpc::Status(const CoordinatorStubs&, grpc::ClientContext*)>;
   absl::Status Call(absl::Duration deadline, CallEffect effect, Invoke invoke);
 

@@ -1,5 +1,5 @@
-// Prints protobuf messages as JSON for programs, with the field names of the .proto files, no field
-// left out, and the field schema_version first (docs/json.md).
+// Prints protobuf messages as JSON for programs, with the field names of the .proto files, and the
+// field schema_version first. Only messages that are not set are left out (docs/json.md).
 #pragma once
 
 #include <google/protobuf/message.h>

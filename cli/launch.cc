@@ -82,7 +82,7 @@ void SayIfInputIsNotRead(const Console& console) {
                "</dev/null to avoid this message)");
 }
 
-// Submits a job of several machines to the coordinator that the settings name, and waits for it.
+// Submits the job to the coordinator that the settings or the environment name, and waits for it.
 absl::StatusOr<int> RunOnCluster(const std::string& coordinator, const v1::JobSpec& spec,
                                  const Console& console) {
   ACCEL_ASSIGN_OR_RETURN(const auto client, ConnectToCoordinator({.coordinator = coordinator}));
@@ -162,8 +162,8 @@ absl::StatusOr<int> Run(const LaunchFlags& flags, const Console& console) {
 
 int LaunchJob(const LaunchFlags& flags, const Console& console) {
   common::InitLog("accel", common::LogLevel::kWarning);
-  // The job never leaves this process, so its arguments and variables may be any bytes. Protobuf
-  // would log an error about each one that is not UTF-8.
+  // The arguments and variables of a job on this machine may be any bytes, because it never leaves
+  // this process. Protobuf would log an error about each one that is not UTF-8.
   google::protobuf::SetLogHandler(nullptr);
   const absl::StatusOr<int> code = Run(flags, console);
   return code.ok() ? *code : Fail(console, code.status());

@@ -10,8 +10,9 @@
 namespace accel::cli {
 
 // Returns the settings of a launch. Launches for a calling program (--end_file, --parent) and those
-// of `accel test` ignore the coordinator in the file. They run on one machine, unless a flag sets
-// another number. INVALID_ARGUMENT: the file is wrong or missing.
+// of `accel test` ignore the coordinator in the file. A launch for a calling program then runs on
+// one machine, and so does `accel test` if the file has a coordinator, unless a flag sets another
+// number or a coordinator. INVALID_ARGUMENT: the file is wrong or missing.
 absl::StatusOr<EffectiveSettings> SettingsOf(const LaunchFlags& flags,
                                              const CallerContext& context);
 
@@ -19,6 +20,7 @@ absl::StatusOr<EffectiveSettings> SettingsOf(const LaunchFlags& flags,
 // INVALID_ARGUMENT, by cause:
 // - The settings ask for a launcher that accel does not start.
 // - They ask for a coordinator, or for several machines, and the address is wrong or missing.
+// - They ask for one machine, and --rdzv_endpoint is wrong.
 // - They ask for the part of one machine in a cluster's job.
 absl::Status CheckLaunch(const EffectiveSettings& settings, const LaunchPlan& plan,
                          const HostFacts& host);

@@ -24,7 +24,7 @@ class TeeFiles {
  public:
   // Appends to the file of this local rank and stream. Each generation of the job has its own
   // attempt folder. Once a generation has begun, no output of an earlier one may be added. `gap`
-  // is the number of bytes that were dropped before `data`. After an error, nothing more is
+  // is the number of bytes that were dropped before `bytes`. After an error, nothing more is
   // written to the file.
   void Add(const std::string& attempt_dir, int local_rank, bool is_stdout, int64_t gap,
            absl::string_view bytes);

@@ -22,7 +22,8 @@ struct Workplace {
   std::unique_ptr<LaunchDir> dir;
   // Folder in memory for output that `dir` cannot take. If null, such output is dropped.
   std::unique_ptr<LaunchDir> spill;
-  // Readable when SIGINT, SIGTERM or SIGHUP arrives. These signals are blocked in all threads.
+  // Readable when SIGINT, SIGTERM or SIGHUP arrives. These signals are blocked in all threads. A
+  // SIGHUP that was ignored before (by nohup) remains ignored.
   common::UniqueFd signals;
   rlimit open_files = {};  // The user's limit, which workers get.
   process::CgroupSupport cgroups;

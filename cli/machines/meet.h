@@ -27,10 +27,10 @@ struct Part {
 // another machine rank does not. Without a machine rank, a machine serves if it can listen
 // at the place.
 //
-// If the place is a name with several addresses, only the first of them counts, because two
-// machines may share the name. IPv4 comes before IPv6, and lower addresses before higher
-// ones. A name that means only this machine (127.0.1.1 in /etc/hosts, as in Debian) stands
-// for all its addresses.
+// If the place is a name with several addresses, and there is no machine rank, only the first of
+// them counts, because two machines may share the name. IPv4 comes before IPv6, and lower addresses
+// before higher ones. A name that means only this machine (127.0.1.1 in /etc/hosts, as in Debian)
+// stands for all its addresses.
 //
 // UNAVAILABLE: the name does not resolve, or there is no route. Both may change later.
 // FAILED_PRECONDITION: machine rank 0 cannot listen at the place. Other errors are

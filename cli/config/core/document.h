@@ -49,9 +49,10 @@ struct DocumentKind {
 
 // Parses a document whose top level is a mapping. `file` is the name for messages.
 // If the name ends in .json, the text is JSON, whose strings may contain characters as two
-// surrogates. INVALID_ARGUMENT: the text is too large, not UTF-8, malformed, or nested too deeply.
-// It also stands for anchors, a key that is twice in one mapping, and half a character in a string
-// of JSON. The message begins with "FILE:LINE:COLUMN: ".
+// surrogates. INVALID_ARGUMENT: the text is larger than kMaxConfigBytes, not UTF-8, malformed, or
+// nested too deeply. It also stands for anchors, a key that is twice in one mapping, and half a
+// character in a string of JSON. The message begins with "FILE:LINE:COLUMN: ", or with "FILE: " if
+// the text is too large or not UTF-8.
 absl::StatusOr<Node> ParseDocument(absl::string_view file, absl::string_view text,
                                    const DocumentKind& kind = {});
 
