@@ -81,8 +81,8 @@ class Accelerator {
 
   // Call `body` first on the main process (of the job, or of each machine), then on the
   // others, for example to download data once. Return its result. If `body` throws on a first
-  // process, the others throw std::runtime_error with the same text and do not call `body`.
-  // Collective: two all-gathers.
+  // process, all other processes throw std::runtime_error with the same text. Only the first
+  // processes have then called `body`. Collective: two all-gathers.
   auto main_process_first(auto&& body) const { return processes().main_first(body); }
   auto local_main_process_first(auto&& body) const { return processes().local_main_first(body); }
   // Call `body` on one process, or on one of each machine (local). The other processes return
@@ -208,7 +208,7 @@ class Accelerator {
   // zeroed. Collective for the models that the loss depends on. Throws std::runtime_error that
   // names the parameters without a gradient, unless find_unused_parameters is set;
   // CommunicationError if a peer is lost; std::logic_error if a prepared model ran outside of
-  // autocast. After an error, zero the gradients before the next call.
+  // autocast in mixed precision. After an error, zero the gradients before the next call.
   void backward(const at::Tensor& loss, const BackwardOptions& options = {});
 
   // Begins a batch of gradient accumulation. The batch lasts as long as the returned scope:
@@ -272,8 +272,8 @@ class Accelerator {
   // so gradients remain means over all processes. At the end all processes get the model, optimizer
   // state, schedules, accumulation and loss scale of a process that left `body` last. A loss may
   // depend on one prepared model only. Other collectives in `body` throw std::logic_error. Throws
-  // std::invalid_argument for a static_graph, and what `body` throws. Collective: one all-gather
-  // before each backward pass, broadcasts at the end.
+  // std::invalid_argument for a static_graph or a sharded model, and what `body` throws.
+  // Collective: one all-gather before each backward pass, broadcasts at the end.
   void join_uneven_inputs(const std::function<void()>& body, const JoinOptions& options = {});
 
   // ---- Saving and loading (CheckpointError on failure): docs/life-of-a-checkpoint.md ------------
@@ -281,7 +281,7 @@ class Accelerator {
   // Returns the parameters and buffers of a prepared or plain model, in the order and with the
   // names of Python's state dict. A tied tensor is listed under each name. The tensors share the
   // model's memory, and have no graph. For a sharded model the main process gets copies on the CPU,
-  // the others get nothing, and the call is collective: an all-gather for each unit.
+  // the others get nothing, and the call is collective: at least one all-gather per unit.
   auto get_state_dict(const auto& model) const {
     return state_dict_of(*runtime::any_module_of(model));
   }
@@ -295,9 +295,11 @@ class Accelerator {
 
   // Writes the weights of a prepared or plain model to `folder`, on the main process: safetensors
   // files of at most `max_size`, and an index. They are durable when this returns. Tied tensors are
-  // written once. Python's load_checkpoint_in_model() can read them. Throws std::invalid_argument
-  // for a dtype that the format lacks, or if `folder` is a checkpoint. Collective: one broadcast;
-  // for a sharded model two, and one more per tensor and rank that holds elements of it.
+  // written once. Python's load_checkpoint_in_model() can read them. The main process throws
+  // std::invalid_argument for a dtype that the format lacks, or if `folder` is a checkpoint. The
+  // others then throw CheckpointError with its text. If a sharded model has such a dtype, all throw
+  // std::invalid_argument. Collective: one broadcast; for a sharded model two, and one more per
+  // tensor and rank that holds elements of it.
   void save_model(const auto& model, const std::string& folder,
                   runtime::ByteSize max_size = "10GB") const {
     save_module(*runtime::any_module_of(model), folder, max_size);
@@ -331,9 +333,14 @@ class Accelerator {
   // Returns when the state is copied into memory that is kept for the next save. On a GPU it
   // returns when the copies are queued on the current stream. The checkpoint is then written in the
   // background, and gets its name when it is durable. With StateDictType::kFull, sharded models are
-  // not copied, and this returns when their tensors are written, though not durable. Throws, on all
-  // ranks: the error of the previous save; ParametersDiffer if the ranks have trained apart;
-  // std::invalid_argument if the folder is a mount point, or exists and is no checkpoint.
+  // not copied, and this returns when their tensors are written, though not durable.
+  //
+  // Throws ParametersDiffer, on all ranks, if the ranks have trained apart. A rank throws the error
+  // of its previous save. The main process throws std::invalid_argument if the folder is a mount
+  // point, or exists and is no checkpoint. In both cases the other ranks throw CheckpointError with
+  // the number and text of the failed rank. Throws std::invalid_argument on all ranks if `folder`
+  // is empty and automatic naming is off.
+  //
   // Collective: four all-gathers, one more for hooks, two more for kSharded models; one broadcast
   // for the first N of a run that has loaded nothing; in a window one all-reduce per model and
   // gradient; with kFull one broadcast per optimizer, and one per tensor and rank that holds
@@ -369,7 +376,8 @@ class Accelerator {
   // Logs values: accelerator.log({{"loss", loss.item<double>()}, {"epoch", epoch}}, step). Throws
   // std::logic_error before init_trackers(), if there are trackers.
   void log(const TrackedValues& values, std::optional<std::int64_t> step = std::nullopt);
-  // Throws std::invalid_argument if log_with has no tracker of this name.
+  // Throws std::logic_error before init_trackers(), and std::invalid_argument if log_with has no
+  // tracker of this name.
   Tracker& get_tracker(const std::string& name) const;
   // Records the operators that run on this process while the scope lives: see accel/profile.h.
   [[nodiscard]] Profile profile(ProfileOptions options = {}) const;

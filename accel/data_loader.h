@@ -131,9 +131,10 @@ class DataLoader : public LoaderEpochs {
   DataLoader& operator*() { return *this; }
 
   // Returns the number of batches that this process gets in a whole epoch, without those that
-  // skip_first_batches() skips. Uses the sampler's size() if it has one. Otherwise the sampler is
-  // assumed to yield each sample of the dataset once. Throws std::logic_error if neither has a
-  // size, or if the number depends on the size of a batch sampler's last batch.
+  // skip_first_batches() skips. Uses the sampler's size() if it has one. Otherwise a sampler of
+  // single samples is assumed to yield each sample of the dataset once. Throws std::logic_error if
+  // neither has a size, if a batch sampler has no size(), or if the number depends on the size of a
+  // batch sampler's last batch.
   std::size_t size() const {
     const std::size_t batches = whole_size();
     return batches - std::min(batches, skipped_steps_);

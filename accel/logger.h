@@ -33,8 +33,9 @@ class Logger {
   void critical(std::string_view message, LogOptions options = {}) const;
 
   // Logs a message, or does nothing below the least level. It then makes no barrier either, so the
-  // level must be the same on all ranks. With in_order, throws std::logic_error if the process has
-  // no Accelerator yet, and CommunicationError if a peer is lost.
+  // level must be the same on all ranks. With in_order and several processes, throws
+  // std::logic_error if the process has no Accelerator yet, and CommunicationError if a peer is
+  // lost.
   void log(Level level, std::string_view message, LogOptions options = {}) const;
 
   // Writes this warning once per process, even if several loggers are called with it.
@@ -55,7 +56,7 @@ class Logger {
 
 // Returns a logger with this name. Its least level is `level` if that is given. Otherwise it is
 // the level in ACCELERATE_LOG_LEVEL (debug, info, warning, error or critical; case is ignored), or
-// info if the variable is not set. Throws std::invalid_argument for any other
+// info if the variable is empty or not set. Throws std::invalid_argument for any other
 // ACCELERATE_LOG_LEVEL, or a bad environment.
 Logger get_logger(std::string name, std::optional<Logger::Level> level = std::nullopt);
 

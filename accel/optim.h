@@ -8,9 +8,9 @@
 //   auto optimizer = accelerator.prepare(
 //       accel::optim::AdamW(net->parameters(), torch::optim::AdamWOptions(1e-3)));
 //
-// A step is LibTorch's own if a gradient is sparse or complex, or has another dtype or memory
-// layout than its parameter. It is also LibTorch's own if the parameters are neither on a CPU nor
-// on a CUDA device.
+// A step is LibTorch's own if a gradient is sparse or complex, or if a gradient or moment has
+// another dtype or memory layout than its parameter. It is also LibTorch's own if a parameter is
+// not dense in memory, or is neither on a CPU nor on a CUDA device.
 #pragma once
 
 #include <torch/optim/adam.h>

@@ -128,7 +128,8 @@ struct DataParallelOptions {
   // If true, gradients are views of the buckets. If false, gradients are copied to and
   // from the buckets.
   bool gradient_as_bucket_view = true;
-  // If true, each backward pass copies rank 0's buffers to all ranks, for models in training mode.
+  // If true, each backward pass that reduces gradients copies rank 0's buffers to all ranks, for
+  // models in training mode.
   bool broadcast_buffers = true;
   CommHook comm_hook = CommHook::kNone;
 };

@@ -41,7 +41,8 @@ class Scheduler {
   Scheduler(const Optimizer<Optim>& optimizer, LrSchedule schedule)
       : Scheduler(optimizer.ptr(), std::move(schedule)) {}
 
-  // Throws std::out_of_range if the schedule is over and step_scheduler_with_optimizer is false.
+  // Throws std::out_of_range if the schedule is over, and the scheduler is not prepared or
+  // step_scheduler_with_optimizer is false.
   void step();
 
   // Returns one rate per parameter group.

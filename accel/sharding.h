@@ -85,7 +85,7 @@ struct ShardingOptions {
   EmbeddingModules embeddings = {};
 
   BackwardPrefetch backward_prefetch = BackwardPrefetch::kPre;
-  // If true, forward gathers the next unit early, in the order of the first forward pass.
+  // If true, forward gathers the next unit early, in the order of the previous forward pass.
   bool forward_prefetch = false;
   // If kBfloat16, a gathered parameter remains fp32, but its values are rounded to bf16, as with
   // param_dtype of Python's mixed precision. Layers that compute in bf16 round the values anyway.

@@ -13,10 +13,10 @@ namespace accel {
 //   return image + 0.1 * torch::randn(image.sizes(), accel::transform_generator());
 //
 // In a prepared loader, its numbers are the same in each run and with any number of worker threads.
-// For a dataset with indices, they depend on the seed, the epoch and the position of the batch in
-// the epoch. For a stream, one sequence runs from the epoch's first sample to its last. Outside of
-// prepared loaders, this is the process-wide CPU generator, and its numbers depend on the order in
-// which threads draw from it (docs/decisions/0019).
+// For a dataset with indices, they depend on the seed, the process, the epoch and the position of
+// the batch in the epoch. For a stream, one sequence runs from the epoch's first sample to its
+// last. Outside of prepared loaders, this is the process-wide CPU generator, and its numbers depend
+// on the order in which threads draw from it (docs/decisions/0019).
 at::Generator transform_generator();
 
 }  // namespace accel
