@@ -13,8 +13,8 @@ using ByteSink = std::function<void(std::string_view)>;
 
 struct CheckpointFile {
   std::string name;
-  // The number of bytes that `write` produces, as an estimate. That much disk space is reserved
-  // before the first byte.
+  // The number of bytes that `write` produces, as an estimate. If the file is larger than one
+  // block of 4 MiB, that much disk space is reserved before the first write.
   std::uint64_t expected_size = 0;
   // Passes the file's bytes to the sink, in order. May be called on any thread.
   std::function<void(const ByteSink&)> write;

@@ -24,10 +24,10 @@ namespace accel::runtime {
 
 // The saves and loads of one Accelerator. Rank 0 copies its state and writes the copy in the
 // background. The other ranks only send it the states of their random number generators and the
-// gradients of an open window. If a model is saved in parts, every rank copies and writes its
-// own parts, and rank 0 commits them. save(), load() and wait() are collective. If one rank
-// fails, that rank throws its error, and the others throw CheckpointError with its number and
-// text. Not thread-safe.
+// gradients of an open window, and with StateDictType::kFull their parts of sharded models. If a
+// model is saved in parts, every rank copies and writes its own parts, and rank 0 commits them.
+// save(), load() and wait() are collective. If one rank fails, that rank throws its error, and the
+// others throw CheckpointError with its number and text. Not thread-safe.
 class Checkpointer {
  public:
   // Throws std::invalid_argument for a total_limit of 0.

@@ -12,10 +12,10 @@
 
 namespace accel::runtime {
 
-// Writes `claim` into `parent`, durably. From then on no earlier generation of this job, and no
-// other job, commits a checkpoint there. Creates `parent` if it does not exist. Throws
-// CheckpointError if a later generation of the same job has claimed `parent`, or if the file cannot
-// be read or written.
+// Writes `claim` into `parent`, durably. From then on no earlier generation of this job commits a
+// checkpoint there. Another job does so only if it later claims `parent` itself. Creates `parent`
+// if it does not exist. Throws CheckpointError if a later generation of the same job has claimed
+// `parent`, or if the file cannot be read or written.
 void claim_checkpoints(const std::filesystem::path& parent, const Claim& claim);
 
 // Throws CheckpointError, which names both claims, if another job or generation than

@@ -25,8 +25,9 @@ void load_archive(const std::filesystem::path& file, c10::Device device,
 
 // Loads an optimizer. Afterwards it has exactly the state that was saved. For a parameter in
 // `held`, it has only those elements of the moments that this rank holds. If this throws, the
-// optimizer keeps the state that it had. An optimizer whose class is not derived from LibTorch's
-// own loads itself as its class defines.
+// optimizer keeps the moments and step counts that it had, but the options of its groups may
+// already be the saved ones. An optimizer whose class is not derived from LibTorch's own loads
+// itself as its class defines.
 //
 // If `held` is not empty, bytes of other elements are neither read nor take memory, with three
 // exceptions that are read whole. These are moments below 64 KiB, moments whose elements have

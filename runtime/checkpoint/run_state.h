@@ -88,7 +88,9 @@ class RunState {
     // The tensors of models that are saved as a whole.
     std::shared_ptr<WholeState> whole;
   };
-  // Collective. Throws what the communication throws.
+  // Collective. Throws what the communication throws. Throws std::logic_error if a sharded model
+  // cannot be saved now, and std::invalid_argument if an optimizer's state is of an unknown class
+  // or a tensor's dtype cannot be saved.
   Gathered gather() const;
 
   // Returns true if a model is saved in parts, so that each rank writes its own files.

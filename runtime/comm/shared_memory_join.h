@@ -51,7 +51,8 @@ struct Joined {
 constexpr int kMaxSharingRanks = 128;
 
 // Negotiates a segment with the other ranks, all of which must call it. Takes at most three round
-// trips to the store per rank. Throws what the store throws.
+// trips to the store on each rank but rank 0, which makes one for each other rank and two more.
+// Throws what the store throws.
 Joined join_shared_memory(const SharedMemoryOptions& options, const JoinStore& store);
 
 }  // namespace accel::runtime

@@ -27,7 +27,7 @@ struct CallShape {
   std::optional<std::int64_t> free_dimension = {};
 };
 
-// Returns one line, such as "gather: int64 [2, 3], float32 []". Calls that fit together have equal
+// Returns one line, such as "gather: Long [2, 3], Float []". Calls that fit together have equal
 // lines: the free dimension is written as "*".
 std::string describe(const CallShape& call);
 

@@ -53,7 +53,8 @@ bool is_zero(const at::Tensor& gradient) {
 void OptimizerGradients::Gradient::mark() {
   GradientOrigin now = registry->arriving;
   if (now == GradientOrigin::kPlain && !scales_losses) {
-    // In no_sync() and LocalSgd, loss.backward() does what backward() would do.
+    // In no_sync() and LocalSgd, loss.backward() does what backward() would do. Before the end of a
+    // window of accumulation it only lacks the division by the steps of the window.
     if (keeps_gradients_local()) now = GradientOrigin::kOwn;
   }
   if (now > origin) origin = now;

@@ -6,7 +6,8 @@
 // LibTorch's autograd graph, behind the node that accumulates its gradient. The hook marks the
 // gradient with the current origin. The scope of a pass of Accelerator::backward() sets that
 // origin, and outside of any pass it is kPlain. Optimizer::step() throws for an origin that it must
-// not step on. No collective is needed, and the hook costs one atomic load and store.
+// not step on. No collective is needed, and the hook costs two atomic loads and at most one
+// store.
 #pragma once
 
 #include <atomic>
@@ -88,9 +89,10 @@ class OptimizerGradients {
 
   // Called before a step. Throws std::logic_error, which says what to do instead, if the step would
   // use gradients of a pass that has failed, or of loss.backward(). Without fp16, gradients of
-  // loss.backward() are no error in no_sync(), in LocalSgd, and in parameters that are in no model
-  // that is reduced. Also throws if set_sync_gradients() requests the step (`forced`), and
-  // accumulate() has left unreduced gradients in a model that is reduced.
+  // loss.backward() are no error in three cases: in no_sync() and LocalSgd, in a batch that does
+  // not end its window of accumulation, and in parameters that are in no model that is reduced.
+  // Also throws if set_sync_gradients() requests the step (`forced`), and accumulate() has left
+  // unreduced gradients in a model that is reduced.
   //
   // Looks for parameters that are in no model that is reduced: in the first call, and later if such
   // a parameter has a gradient of Accelerator::backward(). Throws std::logic_error with sharding if

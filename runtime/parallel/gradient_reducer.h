@@ -27,7 +27,8 @@ class GradientReducer {
   // Begins a backward pass, in which gradients are reduced as they become ready. `outputs` are
   // the tensors at which the pass begins, which only find_unused_parameters needs. Collective
   // in the second pass: two broadcasts. From then on, buckets are in the order in which
-  // gradients became ready.
+  // gradients became ready. With find_unused_parameters and without static_graph, the second
+  // pass is not collective, and the order remains.
   void begin_pass(const std::vector<at::Tensor>& outputs);
 
   // Ends the pass. Returns true if gradients are the same on all ranks, and false if the loss did

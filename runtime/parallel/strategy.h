@@ -108,7 +108,7 @@ class ParallelStrategy {
   // zeroed. Not collective, but waits for the buckets that this rank has sent.
   virtual void cancel_backward() = 0;
 
-  // The methods from here on are not collective.
+  // The methods from here on are not collective, unless their comment says so.
 
   // Returns what join_uneven_inputs() needs, or null if ranks of this model cannot have different
   // numbers of batches.

@@ -61,12 +61,13 @@ class GradScaler {
 
   // Divide gradients by their scale, in place. The gradients are those of one added optimizer, of
   // all, or of each optimizer that has one of `parameters`. Further calls before the next loss do
-  // nothing. Throw std::invalid_argument for fp16 gradients.
+  // nothing. Throw std::invalid_argument for fp16 gradients, or an optimizer that was not added.
   void unscale(const torch::optim::Optimizer& optimizer);
   void unscale_all();
   void unscale_owners(const std::vector<at::Tensor>& parameters);
 
-  // Calls unscale(). Returns true if all gradients are finite, so that the optimizer may step.
+  // Calls unscale(), and throws as it does. Returns true if all gradients are finite, so that the
+  // optimizer may step.
   bool may_step(const torch::optim::Optimizer& optimizer);
   // Return true if the last may_step() of the optimizer, or of any optimizer, returned false.
   bool step_was_skipped(const torch::optim::Optimizer& optimizer) const;

@@ -16,9 +16,9 @@ namespace accel::runtime {
 class Accumulation;
 class OpenBatches;
 
-// Throws std::logic_error if the loss is of a model whose batch another Accelerator has begun.
-// The loss would be divided by the steps of `window`, but the optimizers follow the window of
-// the other Accelerator.
+// Throws std::logic_error if no batch of `window` is open, and the loss is of a model whose batch
+// another Accelerator has begun. The loss would be divided by the steps of `window`, but the
+// optimizers follow the window of the other Accelerator.
 void expect_own_batch(const at::Tensor& loss, const OpenBatches& batches,
                       const Accumulation& window);
 

@@ -10,7 +10,7 @@
 namespace accel::runtime {
 
 // Writes event files for TensorBoard. Each process writes a new file,
-// events.out.tfevents.TIME.HOST.PID.N, which TensorBoard reads after the existing ones. When a
+// events.out.tfevents.TIME.HOST.PID.0, which TensorBoard reads after the existing ones. When a
 // restarted run logs its first step, TensorBoard discards the values of earlier files from that
 // step on (docs/decisions/0020).
 class TensorBoardTracker : public Tracker {

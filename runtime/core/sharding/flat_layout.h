@@ -5,9 +5,10 @@
 // tensors begin or end:
 //
 // clang-format off
-//   flat buffer   | weight . . . . . . . | bias . |///|
-//   2 ranks       | part 0       | part 1             |
-//   rank 1 holds                 | [9, 14) of weight, all of bias, padding |
+//   elements      0                       32    40    48    56    64
+//   flat buffer   | weight . . . . . . . . . .  |/////| bias|/////|
+//   2 ranks       | part 0                | part 1                |
+//   rank 1 holds                          | [32, 40) of weight, all of bias, padding
 // clang-format on
 //
 // So the output of an all-gather of the parts is the whole buffer. The input of a reduce-scatter is

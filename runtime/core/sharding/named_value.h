@@ -15,8 +15,8 @@ std::string in_quotes(std::string_view text);
 // names.size() if there is none.
 std::size_t find_name(std::string_view text, std::span<const std::string_view> names);
 
-// Throws std::invalid_argument: `key` has the value `text`, and should be one of `names`. The
-// message has the nearest name if there is one, and ends with `also`.
+// Throws std::invalid_argument: `key` has the value `text`, and should be one of `names`. `also`
+// follows the names. The nearest name, if there is one, ends the message.
 [[noreturn]] void refuse_name(std::string_view key, std::string_view text,
                               std::span<const std::string_view> names, std::string_view also = "");
 

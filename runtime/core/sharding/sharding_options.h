@@ -13,14 +13,15 @@ namespace accel::runtime {
 
 struct ShardingSettings {
   ShardingOptions options;
-  // A sentence for each variable that has no effect. Rank 0 logs each of them once.
+  // A sentence for each variable that has no effect. Rank 0 logs them for each Accelerator.
   std::vector<std::string> notes;
 };
 
 // Returns the launcher's options, or nullopt if ACCELERATE_USE_FSDP is not true. A variable that is
 // empty or not set has the default of Accelerate's plugin. Throws std::invalid_argument if a value
-// is malformed, out of range, or contradicts another value. The text names the variable, its value,
-// the allowed values and the nearest of them.
+// is malformed, out of range, or contradicts another value. For a bad value, the text has
+// the variable, the value and the allowed values. For a misspelt name it also has the nearest
+// allowed name. For a contradiction it names the options.
 std::optional<ShardingSettings> parse_sharding(const GetEnv& get);
 
 // Throws std::invalid_argument, which names the option, if options of a program are out of range or

@@ -21,7 +21,9 @@ struct ReportedUnit {
 };
 
 struct ShardingOutline {
-  std::vector<ReportedUnit> units;  // In the order of the first forward pass; outer before inner.
+  // In the order of the model's modules; outer before inner. The sums take this for the order of
+  // the forward pass.
+  std::vector<ReportedUnit> units;
   ShardingStrategy strategy = ShardingStrategy::kFullShard;
   int shard_ranks = 1;  // Ranks that share one copy of the model.
   int replicas = 1;
