@@ -83,8 +83,8 @@ class Agent {
   bool has_left() const { return state_.goodbye_taken() && !state_.Holdings().processes; }
   // Says goodbye, and runs turns until has_left(). Stops waiting if the coordinator has not
   // acknowledged the goodbye within 2 s. After the acknowledgement the limit is 10 s plus the
-  // longest grace of a stop. Also returns when the agent cannot continue. Processes that are still
-  // running when it returns continue.
+  // longest grace of a stop, from the call on. Also returns when the agent cannot continue.
+  // Processes that are still running when it returns continue.
   void Leave(const std::string& why);
 
   const NodeState& state() const { return state_; }

@@ -43,7 +43,8 @@ struct AgentDaemonOptions {
 // may move to other nodes first. Otherwise, jobs that end with their agent are stopped before this
 // returns. All other jobs continue, and the next agent with this state directory adopts them.
 // INVALID_ARGUMENT: a bad option, with its name. FAILED_PRECONDITION: another agent uses the state
-// directory. UNAUTHENTICATED: the coordinator refuses this node. ALREADY_EXISTS: another agent has
+// directory, the node has no usable certificate, or the folder of the coordinator's socket is not
+// safe. UNAUTHENTICATED: the coordinator refuses this node. ALREADY_EXISTS: another agent has
 // taken over this node.
 absl::Status RunAgentDaemon(const AgentDaemonOptions& options, int stop_fd);
 

@@ -14,7 +14,7 @@ constexpr char kShimJobFlag[] = "--job=";  // Followed by the job's id.
 // The files in the job's folder:
 // - the socket on which the shim listens;
 // - the number of the newest generation whose start the shim has received;
-// - the last report of a shim that exited without an agent, as a frame (channel.h).
+// - the last report of a shim that no agent read in time, or that died, as a frame (channel.h).
 constexpr char kShimSocketName[] = "sock";
 constexpr char kShimStartedName[] = "started";
 constexpr char kShimResultName[] = "result";

@@ -19,8 +19,8 @@ struct FoundShim {
 };
 
 // Returns the shims that may have processes or results. Removes the folders of an earlier boot,
-// because a reboot has ended all their processes. Also removes the folders of intents whose shim
-// was never started.
+// because a reboot has ended all their processes. Also removes the folders of dead shims
+// that never had a generation, and of intents whose shim was never started.
 std::vector<FoundShim> FindShims(const std::string& shims_dir, const std::string& boot_id);
 
 }  // namespace accel::shim

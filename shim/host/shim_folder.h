@@ -4,7 +4,7 @@
 //   SHIMS_DIR/JOB/record.N  its record as of generation N (shim_record.h); the highest N counts
 //   SHIMS_DIR/JOB/sock      the socket on which it listens
 //   SHIMS_DIR/JOB/started   the newest generation whose start it has received
-//   SHIMS_DIR/JOB/result    its last report, if it exited without an agent
+//   SHIMS_DIR/JOB/result    its last report, if no agent read it in time, or if the shim died
 //   SHIMS_DIR/JOB/user/     only for the shim of another user: `started`, `result`, and anything
 //                           that this user puts there. Only this user's shims can reach it.
 // clang-format on

@@ -9,8 +9,8 @@ namespace accel::shim {
 
 // Returns the report with the workers, folder and grace of the record instead of those that the
 // shim has sent. All texts are made printable and bounded. A user may falsify the report of the own
-// job. But a user must not make the agent send what the coordinator rejects, nor name files or
-// processes of others.
+// job. But a user must not make the agent send what the coordinator rejects, nor name files of
+// others. The pids of workers are those that the shim has sent, and the agent only reports them.
 GenerationReport Believed(const GenerationReport& said, const ShimRecord& record);
 
 }  // namespace accel::shim
