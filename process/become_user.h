@@ -7,11 +7,11 @@
 namespace accel::process {
 
 // Makes the calling process run as the user permanently. The process gets the user's groups,
-// uid and gid, a new session keyring, umask 022, and no capabilities. Programs that it
-// executes cannot gain privileges. Returns true on success. Otherwise errno has the reason,
-// and the process must exit. Async-signal-safe, and safe in a child that shares its parent's
-// memory. It uses plain system calls, because glibc's functions would change all threads of
-// that memory. Allocates nothing.
+// uid and gid, umask 022, and no capabilities. It also gets a new session keyring, unless the
+// kernel has no keyrings or forbids it. Programs that it executes cannot gain privileges. Returns
+// true on success. Otherwise errno has the reason, and the process must exit. Async-signal-safe,
+// and safe in a child that shares its parent's memory. It uses plain system calls, because glibc's
+// functions would change all threads of that memory. Allocates nothing.
 bool BecomeUser(const Account& account);
 
 // Gives the calling process and its descendants their own /dev/shm, which disappears when the last

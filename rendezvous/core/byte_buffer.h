@@ -30,8 +30,8 @@ class ByteBuffer {
   // Replaces the content. Also frees memory if the buffer is far larger than the new content needs.
   [[nodiscard]] bool Assign(absl::string_view bytes);
 
-  // Makes room for `extra` bytes after the content, at tail(). Grows the memory by at least half,
-  // so that many small appends remain cheap.
+  // Makes room for `extra` bytes after the content, at tail(). Grows the memory by at least half
+  // if the budget has room for that, so that many small appends remain cheap.
   [[nodiscard]] bool Reserve(size_t extra);
   char* tail() { return data_ + size_; }
   // Adds the `written` bytes at tail() to the content.

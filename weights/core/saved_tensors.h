@@ -26,7 +26,7 @@ struct SavedTensor {
 };
 
 struct SavedTensors {
-  std::vector<std::string> files;  // Names in the checkpoint's folder.
+  std::vector<std::string> files;  // Paths, which errors name.
   std::map<std::string, SavedTensor> tensors;
 
   // Adds a piece. A piece with the same box as an earlier one is dropped, because it is a replica.

@@ -15,7 +15,7 @@ struct ShardPiece {
   std::string name;  // The name of the tensor, from the root of the model.
   SafetensorsDtype dtype = SafetensorsDtype::kF32;
   Shape shape;  // The shape of the whole tensor.
-  Box box;      // The part. An empty part is not written.
+  Box box;      // The part. An empty part is written only if the whole tensor is empty.
 };
 
 struct ShardFile {
