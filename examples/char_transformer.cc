@@ -93,7 +93,7 @@ double evaluate(accel::Accelerator& accelerator, Model& model, Loader& loader) {
   return sum / static_cast<double>(windows);
 }
 
-// Continues `text` by as many characters as the context has.
+// Continues `text` until it has as many characters as the context.
 std::string write_on(Model& model, const Characters& characters, std::string text,
                      std::int64_t context) {
   torch::NoGradGuard no_grad;

@@ -31,8 +31,8 @@
 // If a control group is given, the child is born in it (clone3 with CLONE_INTO_CGROUP). If it
 // were moved there later, its own children could be born outside before the move. The glibc of
 // Debian 12 has no wrapper for clone3, so there are a few lines of assembly for x86-64. If
-// clone3 fails, and on other processors, the child is born outside the group. The sweep finds
-// it anyway (docs/decisions/0008).
+// clone3 fails, the child is born outside the group. So is each child on other processors that is
+// not a copy. The sweep finds it anyway (docs/decisions/0008).
 //
 // clang-format off
 //   this thread                              child

@@ -16,8 +16,7 @@ namespace {
 
 constexpr absl::Duration kTimeout = absl::Seconds(20);
 
-// Waits until there are at least this many children, adopted ones included, because
-// descendants come and go.
+// Returns the number of children, adopted ones included.
 int CountChildren() {
   int children = 0;
   for (const ProcessEntry& entry : ReadProcessTable()) children += entry.parent == getpid();

@@ -27,7 +27,7 @@ namespace {
 // frames are small.
 constexpr size_t kStackBytes = 128 << 10;
 constexpr size_t kMaxConnections = 65536;
-// Number of descriptors left for the rest of the process.
+// Number of descriptors left for the rest of the process, but at most half of the limit.
 constexpr size_t kSpareDescriptors = 128;
 
 size_t DefaultMaxConnections() {

@@ -165,7 +165,8 @@ std::optional<ExitFact> GenerationProcesses::StartWorkers() {
 
 void GenerationProcesses::Fail(const ExitFact& why, absl::Time now) {
   failure_ = why;
-  // Only the lowest rank carries the message, so that a report of many workers remains small.
+  // Only the first worker that does not run carries the message, so that a report of many workers
+  // remains small.
   ExitFact fact = why;
   for (auto& worker : workers_) {
     if (worker->running()) continue;

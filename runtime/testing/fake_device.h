@@ -1,7 +1,7 @@
 // Two fake devices of one type, for tests of code that uses a GPU. LibTorch reserves the device
 // type PrivateUse1 for devices that it does not know, and the fake devices register as such. They
-// execute each operation immediately, in host memory, and note it with its stream. As with CUDA,
-// each thread starts on the first device.
+// execute each operation immediately, in host memory. They note copies from the host, events and
+// uses of memory with their streams. As with CUDA, each thread starts on the first device.
 #pragma once
 
 #include <c10/core/Device.h>
