@@ -267,8 +267,8 @@ class ClusterTest(Test):
         super().tearDown()
 
     def start(self, *command, env=None, **options):
-        # Jobs are submitted at the Unix socket, because these tests run as root, and no user who has logged in gets the
-        # account of root for his jobs.
+        # Jobs are submitted at the Unix socket, because these tests may run as root, and no user who has logged in gets
+        # the account of root for his jobs.
         if self.uses_tcp and ACCEL in command and "submit" in command:
             env = {"ACCEL_COORDINATOR": f"unix:{self.socket}", **(env or {})}
         return super().start(*command, env=env, **options)

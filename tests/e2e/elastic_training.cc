@@ -6,8 +6,8 @@
 // final parameters stand on: the batches that led to each checkpoint that was loaded, and those
 // after the last one. Each sample must be in it once per epoch, whatever the world sizes were.
 //
-// Rank 0 writes the number of batches into FOLDER/batches.GENERATION after each one. Training is
-// slow until FOLDER/hurry exists.
+// Rank 0 writes the number of batches into FOLDER/batches.GENERATION after each one. There is a
+// pause after each batch until FOLDER/hurry exists, and a longer one if FOLDER/slow exists.
 #include <unistd.h>
 
 #include <cstdlib>

@@ -50,7 +50,7 @@ def why_not(*, user=True):
 
 
 class Hosts:
-    """Makes hosts 1 to `count`. close() ends what runs in their namespaces first."""
+    """Makes hosts 1 to `count`. close() ends the switch and the processes that hold the namespaces."""
 
     def __init__(self, count, real=False, user=True, ipv4=True):
         self._processes = []

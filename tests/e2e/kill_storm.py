@@ -90,7 +90,8 @@ class Storm:
         self._ranks = {}  # By the number of the submit.
         self._later = []  # (time, function), in no order.
         self._away = set()  # Daemons that are killed or stopped now.
-        self._recovering = []  # (kind, time of the kill, function that returns true once it has recovered)
+        # (kind, time of the kill or of a daemon's new start, function that returns true once it has recovered)
+        self._recovering = []
         self.recovery_seconds = collections.defaultdict(list)
         self.count = collections.Counter()
 

@@ -25,7 +25,7 @@ pathlib.Path("answered.%(RANK)s" % os.environ).touch()
 while len(list(pathlib.Path().glob("answered.*"))) < int(os.environ["WORLD_SIZE"]):
     time.sleep(0.02)
 """
-# Runs until the file `end` exists, and says where it is.
+# Writes its pid, and runs until the file `end` exists.
 STAY = """
 echo $$ > new.$RANK; mv new.$RANK pid.$RANK
 until [ -e end ]; do sleep 0.05; done
@@ -109,7 +109,7 @@ class OneJob(Machines):
 
     def test_the_others_may_start_first(self):
         second = self.begin(2, "--num_processes", 2, self.greet(), stderr=None)
-        # The socket table shows when it has tried to connect for the first time.
+        # Its threads show that it has begun to look for the others.
         cluster.wait_until(lambda: second.poll() is None and self.has_threads(second.pid), 60, "the second machine waits")
         first = self.begin(1, "--num_processes", 2, self.greet())
         self.assert_all_succeed(self.ends([first, second]))

@@ -1,6 +1,6 @@
-"""The sockets of all processes, in every state. A coordinator listens on its Unix socket, and on TCP if it was asked to. An
-agent and a launch have their spare sockets for stores, and a shim has its Unix socket and the store of its job. Nothing
-else can be reached."""
+"""The sockets of all processes, in every state. A coordinator listens on its Unix socket, and on TCP if it was asked
+to. An agent and a launch have their spare sockets for stores. An agent's shim has a Unix socket, and any shim has the
+store of its job if this has several processes. Nothing else can be reached."""
 
 import os
 import pathlib

@@ -39,7 +39,7 @@ class UserTest(cluster.ClusterTest):
                                  *flags, env={"SECRET_OF_ROOT": "hunter2", "ACCEL_SHIM": self.shim, **(env or {})}, **options)
 
     def shell(self, script, *flags, user=ANN, **options):
-        """Runs a shell script as a job of the user, and returns the result with its output as `out`."""
+        """Runs a shell script as a job of the user. Returns a result with the id as `job` and the output as `text`."""
         result = self.submit("--runs_as", user, "--workdir", "/", *flags, "--", "/bin/sh", "-c", script, **options)
         job = result.out.split()[0] if result.out else ""
         result.job = job

@@ -14,8 +14,8 @@ namespace accel::scenarios {
 // The state that the node reports. Not thread-safe.
 class FakeNode {
  public:
-  // Makes a node with `sockets` spare store sockets. The socket with id N listens on the node's
-  // address, as with a real agent, and on port 10000 + N.
+  // Makes a node with `sockets` spare store sockets on its address and, if this is another one, as
+  // many on 127.0.0.1, as a real agent has. The socket with id N has port 10000 + N.
   FakeNode(std::string name, int gpus, int sockets, std::string address, int cpus);
 
   const std::string& name() const { return name_; }

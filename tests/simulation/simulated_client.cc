@@ -6,7 +6,7 @@
 namespace accel::simulation {
 namespace {
 
-// As in cli/follow_job.cc.
+// As in cli/follow_job.cc and cli/retry_deadline.h.
 constexpr absl::Duration kTryDeadline = absl::Seconds(5);
 constexpr absl::Duration kFirstPause = absl::Milliseconds(20);
 constexpr absl::Duration kLongestPause = absl::Seconds(1);

@@ -8,10 +8,11 @@
 namespace accel::simulation {
 namespace {
 
-// As in agent/daemon.cc and coordinator/server.cc: a ping each 10 s, which is answered within 5 s.
+// As in agent/channel.cc and coordinator/gate/tcp_options.cc: a ping each 10 s, which is answered
+// within 5 s.
 constexpr absl::Duration kKeepalive = absl::Seconds(10);
 constexpr absl::Duration kKeepaliveTimeout = absl::Seconds(5);
-// As in agent/grpc_link.cc.
+// As in agent/session_pauses.h.
 constexpr absl::Duration kFirstPause = absl::Milliseconds(50);
 constexpr absl::Duration kLongestPause = absl::Seconds(1);
 
