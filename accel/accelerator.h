@@ -79,10 +79,9 @@ class Accelerator {
   // Blocks until every rank has called it. Collective: one barrier.
   void wait_for_everyone() const { processes().wait_for_everyone(); }
 
-  // Call `body` first on the main process (of the job, or of each machine), then on the
-  // others, for example to download data once. Return its result. If `body` throws on a first
-  // process, all other processes throw std::runtime_error with the same text. Only the first
-  // processes have then called `body`. Collective: two all-gathers.
+  // Call `body` first on the main process (of the job, or of each machine), then on the others, for
+  // example to download data once. Return its result. If it throws on a first process, all others
+  // throw std::runtime_error with its text. Collective: two all-gathers.
   auto main_process_first(auto&& body) const { return processes().main_first(body); }
   auto local_main_process_first(auto&& body) const { return processes().local_main_first(body); }
   // Call `body` on one process, or on one of each machine (local). The other processes return
@@ -295,11 +294,10 @@ class Accelerator {
 
   // Writes the weights of a prepared or plain model to `folder`, on the main process: safetensors
   // files of at most `max_size`, and an index. They are durable when this returns. Tied tensors are
-  // written once. Python's load_checkpoint_in_model() can read them. The main process throws
-  // std::invalid_argument for a dtype that the format lacks, or if `folder` is a checkpoint. The
-  // others then throw CheckpointError with its text. If a sharded model has such a dtype, all throw
-  // std::invalid_argument. Collective: one broadcast; for a sharded model two, and one more per
-  // tensor and rank that holds elements of it.
+  // written once. Python's load_checkpoint_in_model() can read them. Throws std::invalid_argument
+  // for a dtype that the format lacks, or if `folder` is a checkpoint; other ranks may throw
+  // CheckpointError with its text. Collective: one broadcast; for a sharded model two, and one more
+  // per tensor and rank that holds elements of it.
   void save_model(const auto& model, const std::string& folder,
                   runtime::ByteSize max_size = "10GB") const {
     save_module(*runtime::any_module_of(model), folder, max_size);
@@ -333,18 +331,13 @@ class Accelerator {
   // Returns when the state is copied into memory that is kept for the next save. On a GPU it
   // returns when the copies are queued on the current stream. The checkpoint is then written in the
   // background, and gets its name when it is durable. With StateDictType::kFull, sharded models are
-  // not copied, and this returns when their tensors are written, though not durable.
-  //
-  // Throws ParametersDiffer, on all ranks, if the ranks have trained apart. A rank throws the error
-  // of its previous save. The main process throws std::invalid_argument if the folder is a mount
-  // point, or exists and is no checkpoint. In both cases the other ranks throw CheckpointError with
-  // the number and text of the failed rank. Throws std::invalid_argument on all ranks if `folder`
-  // is empty and automatic naming is off.
-  //
-  // Collective: four all-gathers, one more for hooks, two more for kSharded models; one broadcast
-  // for the first N of a run that has loaded nothing; in a window one all-reduce per model and
-  // gradient; with kFull one broadcast per optimizer, and one per tensor and rank that holds
-  // elements of it.
+  // not copied, and this returns when their tensors are written, though not durable. Throws
+  // ParametersDiffer if the ranks have trained apart; std::invalid_argument if `folder` is empty
+  // and automatic naming is off, is a mount point, or exists and is no checkpoint; the error of the
+  // previous save. Other ranks may throw CheckpointError with its text instead. Collective: four
+  // all-gathers, one more for hooks, two more for kSharded models; one broadcast for the first N of
+  // a run that has loaded nothing; in a window one all-reduce per model and gradient; with kFull
+  // one broadcast per optimizer, and one per tensor and rank that holds elements of it.
   void save_state(const std::string& folder = "");
   void wait_for_save();  // Blocks until the last save_state() is durable. One all-gather.
 
@@ -376,8 +369,7 @@ class Accelerator {
   // Logs values: accelerator.log({{"loss", loss.item<double>()}, {"epoch", epoch}}, step). Throws
   // std::logic_error before init_trackers(), if there are trackers.
   void log(const TrackedValues& values, std::optional<std::int64_t> step = std::nullopt);
-  // Throws std::logic_error before init_trackers(), and std::invalid_argument if log_with has no
-  // tracker of this name.
+  // Throws std::invalid_argument for another name than in log_with; std::logic_error like log().
   Tracker& get_tracker(const std::string& name) const;
   // Records the operators that run on this process while the scope lives: see accel/profile.h.
   [[nodiscard]] Profile profile(ProfileOptions options = {}) const;
