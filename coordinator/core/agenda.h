@@ -1,6 +1,7 @@
-// What the planner must look at next: jobs to which something has happened, jobs whose time has
-// come, and the queue. Nothing else needs an action. The cost of a plan therefore depends on what
-// has changed, not on the number of jobs and nodes (docs/decisions/0046).
+// The agenda lists what the planner must look at next: jobs to which something has happened, jobs
+// whose time has come, and the queue. Beyond these, only a change in the ledger leads to an action.
+// The cost of a plan therefore depends on what has changed, not on the number of jobs and nodes
+// (docs/decisions/0046).
 #pragma once
 
 #include <map>
@@ -38,7 +39,7 @@ class Agenda {
   // Removes and returns what must be looked at now.
   Due Take(absl::Time now);
 
-  // Returns when something must be looked at even if nothing happens.
+  // Returns when something on the agenda must be looked at even if nothing happens.
   absl::Time next() const;
 
  private:

@@ -2,9 +2,9 @@
 // protobuf messages (docs/decisions/0001).
 //
 // Events from outside are written into it by requests.h, observe.h, presence.h and the files of
-// access/. perform.h carries out the actions of the planner. planner.cc also stores its counts,
-// sessions.cc the newest revision, and recover.h builds the state from stored rows. Not
-// thread-safe: CoordinatorLoop owns the state and is its only user.
+// access/. perform.h carries out the actions of the planner. planner.cc also updates the ledger and
+// stores its counts, sessions.cc the newest revision, and recover.h builds the state from stored
+// rows. Not thread-safe: CoordinatorLoop owns the state and is its only user.
 #pragma once
 
 #include <cstdint>
@@ -203,7 +203,7 @@ struct ClusterState {
   StaleCounts stale;
   AccessState access;
   Agenda agenda;        // What the planner must look at next.
-  WaitingJobs waiting;  // Kept by SortWaiting().
+  WaitingJobs waiting;  // See sort_waiting.h.
   Ledger ledger;        // What the nodes have for the waiting jobs.
 };
 

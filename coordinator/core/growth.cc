@@ -58,8 +58,8 @@ void PlanGrowth(const ClusterState& state, const std::vector<const JobEntry*>& g
                 const Ledger& ledger, absl::Time now, std::vector<Action>* actions,
                 absl::Time* wake_at) {
   std::set<common::NodeId> promised;  // The nodes that earlier jobs of this pass get.
-  for (const JobEntry* job : growable) {
-    const JobEntry& entry = *job;
+  for (const JobEntry* each : growable) {
+    const JobEntry& entry = *each;
     const v1::GenerationRecord& generation = *CurrentGeneration(entry.job);
     std::set<common::NodeId> used = promised;
     for (const v1::Placement& part : generation.placements()) used.emplace(part.node_id());

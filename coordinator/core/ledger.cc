@@ -4,12 +4,19 @@
 #include <string>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "common/check.h"
 #include "coordinator/core/cluster_state.h"
 
 namespace accel::coordinator {
+namespace {
+
+// Above this number, Update() looks at all nodes.
+constexpr size_t kMostTouched = 20'000;
+
+}  // namespace
 
 bool Ledger::InOrder::operator()(const NodeOffer* a, const NodeOffer* b) const {
   return std::tie(a->order, a->name, a->id) < std::tie(b->order, b->name, b->id);
@@ -21,7 +28,17 @@ bool Ledger::ByLoad::operator()(const NodeOffer* a, const NodeOffer* b) const {
   return left != right ? left < right : InOrder()(a, b);
 }
 
-bool Ledger::IsOutdated(absl::Time now) const { return changes_at() <= now; }
+void Ledger::Touch(const common::NodeId& node) {
+  if (all_touched_) return;
+  touched_.insert(node);
+  // While nothing waits, nobody calls Update(), and nodes may come and go.
+  if (touched_.size() > kMostTouched) TouchAll();
+}
+
+void Ledger::TouchAll() {
+  all_touched_ = true;
+  touched_.clear();
+}
 
 absl::Time Ledger::changes_at() const {
   if (all_touched_ || !touched_.empty()) return absl::InfinitePast();
@@ -34,13 +51,29 @@ bool Ledger::Update(const ClusterState& state, absl::Time now) {
     for (const auto& [id, node] : state.nodes) touched_.insert(id);
     all_touched_ = false;
   }
-  for (auto due = by_time_.begin(); due != by_time_.end() && due->first <= now; ++due) {
-    touched_.insert(due->second);
-  }
+  LookAtDue(state, now);
   bool changed = false;
   for (const common::NodeId& id : touched_) changed |= Look(state, id, now);
   touched_.clear();
   return changed;
+}
+
+void Ledger::LookAtDue(const ClusterState& state, absl::Time now) {
+  std::vector<common::NodeId> due;
+  for (auto next = by_time_.begin(); next != by_time_.end() && next->first <= now; ++next) {
+    due.push_back(next->second);
+  }
+  for (const common::NodeId& id : due) {
+    Entry& entry = entries_.at(id);
+    const auto node = state.nodes.find(id);
+    // Most nodes have sent reports that said nothing new, which only postpone their silence.
+    if (entry.offer.has_value() && node != state.nodes.end() &&
+        IsConnected(state, node->second, now)) {
+      LookAgainAt(SilentFrom(state, node->second), id, &entry);
+    } else {
+      touched_.insert(id);
+    }
+  }
 }
 
 bool Ledger::Look(const ClusterState& state, const common::NodeId& id, absl::Time now) {
@@ -129,10 +162,13 @@ void Ledger::Take(const std::vector<v1::Placement>& placements) {
 }
 
 bool Ledger::operator==(const Ledger& other) const {
-  return refusals_ == other.refusals_ &&
-         std::equal(in_order_.begin(), in_order_.end(), other.in_order_.begin(),
-                    other.in_order_.end(),
-                    [](const NodeOffer* a, const NodeOffer* b) { return *a == *b; });
+  const auto same = [](const auto& a, const auto& b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                      [](const NodeOffer* x, const NodeOffer* y) { return *x == *y; });
+  };
+  return refusals_ == other.refusals_ && same(in_order_, other.in_order_) &&
+         same(gpu_room_, other.gpu_room_) && same(cpu_room_, other.cpu_room_) &&
+         same(busy_, other.busy_);
 }
 
 }  // namespace accel::coordinator

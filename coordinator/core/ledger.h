@@ -1,5 +1,5 @@
-// What each connected node has for jobs: its free GPUs, its spare store sockets, its places. The
-// queue and growing jobs are placed with it.
+// The ledger lists the resources that each connected node has for jobs: free GPUs, spare store
+// sockets and places. Jobs of the queue are placed with it, and jobs that grow.
 //
 // The ledger is kept from plan to plan, because building it looks at all nodes, and most plans
 // follow a change of one. Whatever writes a fact on which an offer depends touches the node here,
@@ -45,18 +45,16 @@ class Ledger {
   Ledger& operator=(Ledger&&) = default;
 
   // Notes that the offer of a node, or of any node, may have changed.
-  void Touch(const common::NodeId& node) { touched_.insert(node); }
-  void TouchAll() { all_touched_ = true; }
+  void Touch(const common::NodeId& node);
+  void TouchAll();
 
-  // Returns true if Update() has something to look at.
-  bool IsOutdated(absl::Time now) const;
   // Looks at the nodes that were touched, and at those whose time has come. Leaves out nodes that
   // are not connected or refuse work. Returns true if an offer or a refusal has changed. `state`
   // must be the same object each time.
   bool Update(const ClusterState& state, absl::Time now);
   // Returns when an offer changes without an event from outside, or an earlier time. At that time,
   // a node that is excluded may take work again, or a connected node counts as silent. InfinitePast
-  // if IsOutdated() at any time.
+  // if a node was touched since the last Update().
   absl::Time changes_at() const;
 
   // All offers.
@@ -71,11 +69,11 @@ class Ledger {
   // quotes the first one.
   const std::map<common::NodeId, std::string>& refusals() const { return refusals_; }
 
-  // Subtracts what a generation with these parts takes, which must fit. The state changes only
-  // after the plan, so the nodes are touched: the next Update() takes what the state then says.
+  // Subtracts the resources that a generation with these parts takes. They must fit. The state
+  // changes only after the plan, so this touches the nodes, and the next Update() looks at them.
   void Take(const std::vector<v1::Placement>& placements);
 
-  // Returns true if both ledgers have the same offers and refusals.
+  // Returns true if both ledgers have the same offers, in the same sets, and the same refusals.
   bool operator==(const Ledger& other) const;
 
  private:
@@ -86,6 +84,8 @@ class Ledger {
   };
   using Entries = std::unordered_map<common::NodeId, Entry, absl::Hash<common::NodeId>>;
 
+  // Looks at the nodes whose time has come. Touches those whose offer may have changed.
+  void LookAtDue(const ClusterState& state, absl::Time now);
   // Looks at one node. Returns true if its offer or refusal has changed.
   bool Look(const ClusterState& state, const common::NodeId& id, absl::Time now);
   void LookAgainAt(absl::Time time, const common::NodeId& id, Entry* entry);

@@ -1,4 +1,4 @@
-// What one node has for jobs.
+// The resources that one node has for jobs.
 #pragma once
 
 #include <cstdint>
@@ -22,19 +22,21 @@ struct SpareSocket {
   bool operator==(const SpareSocket&) const = default;
 };
 
+// Equal offers take the same jobs, and give the same reasons to wait.
 struct NodeOffer {
   common::NodeId id;
-  const NodeEntry* entry = nullptr;  // The node in the state.
-  int order = 0;                     // NodeObserved.placement_order.
+  // The node in the state. It dangles from the removal of the node until the next Ledger::Update().
+  const NodeEntry* entry = nullptr;
+  int order = 0;  // NodeObserved.placement_order.
   std::string name;
   std::string address;         // The address that the node advertises.
   int cpus = 1;                // At least 1.
   std::vector<int> gpus;       // The indexes of all GPUs of the node, ascending.
   std::vector<int> free_gpus;  // The GPUs that no generation holds, ascending.
   int generations = 0;         // The number of generations with a part here.
-  int most_generations = 0;    // The maximum of it.
+  int most_generations = 0;    // Limits::generations_per_node.
   int ranks = 0;               // The number of ranks of these generations here.
-  bool is_on_trial = false;    // The node takes one job, because its last starts failed.
+  bool is_on_trial = false;    // IsOnTrial(): the node takes one job at a time.
   // Why the node takes no job now, as a part of a sentence. If empty, the node takes jobs.
   std::string busy;
   std::vector<SpareSocket> sockets;  // In the node's order.

@@ -197,7 +197,7 @@ void NoteCheckpoints(const v1::NodeObserved& report, const NodeEntry& node, absl
     const v1::ObservedGeneration* before = FindObserved(node, id, part.generation());
     if (before == nullptr || before->checkpoints() >= part.checkpoints()) continue;
     entry->checkpoint_at = now;
-    state->agenda.TouchQueue();  // The job may grow now.
+    if (state->waiting.growable.contains(id)) state->agenda.TouchQueue();
   }
 }
 

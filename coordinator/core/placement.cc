@@ -150,9 +150,9 @@ class Request {
       const int processes = needs[i] == kAllGpus ? static_cast<int>(gpus.size()) : needs[i];
       v1::Placement& placement = assignment.placements.emplace_back();
       placement.set_node_id(offer.id.value());
-      placement.set_node_name(offer.entry->observed.name());
+      placement.set_node_name(offer.name);
       placement.set_boot_id(offer.entry->observed.boot_id());
-      placement.set_address(offer.entry->observed.address());
+      placement.set_address(offer.address);
       *placement.mutable_addresses() = offer.entry->observed.addresses();
       placement.set_first_rank(rank);
       placement.set_processes(processes);
@@ -270,9 +270,9 @@ PlacementDecision Place(const v1::JobSpec& spec, v1::Devices devices,
   if (match.has_value()) return {request.Assign(*match), Wait::kNodes, ""};
   match = request.FindMatch(Fit::kNow);
   if (match.has_value()) {
-    return {std::nullopt, Wait::kSocket,
-            absl::StrCat("Waits for node ", match->front()->entry->observed.name(),
-                         " to open a spare store socket.")};
+    return {
+        std::nullopt, Wait::kSocket,
+        absl::StrCat("Waits for node ", match->front()->name, " to open a spare store socket.")};
   }
   if (request.FindMatch(Fit::kIdle).has_value()) {
     return {std::nullopt, Wait::kJobs, request.WhyNotNow()};

@@ -30,7 +30,6 @@ constexpr absl::Duration kPutOff = absl::Milliseconds(100);
 void PlanRoom(const ClusterState& state, const Agenda::Due& due,
               const std::set<common::JobId>& stepping, absl::Time now, const WaitingJobs& waiting,
               Ledger* ledger, Plan* plan) {
-  if (!due.queue && !ledger->IsOutdated(now)) return;
   // While nothing waits, the ledger collects what it will have to look at.
   const bool changed = !waiting.empty() && ledger->Update(state, now);
   if (!due.queue && !changed) return;
@@ -126,6 +125,7 @@ Plan PlanToRest(absl::Time now, absl::Time wall, ClusterState* state, Changes* c
     if (round == kMaxRounds) {
       for (const Action& action : plan.actions) state->agenda.Touch(JobOf(action));
       state->agenda.TouchQueue();
+      state->waiting = FindWaiting(*state);  // The reasons in the plan are not written.
       plan.wake_at = now + kPutOff;
       return plan;
     }

@@ -5,8 +5,9 @@
 // therefore does no harm. The planner does no I/O and reads no clock, so tests give it any
 // state and time.
 //
-// Everything that may need an action is on the state's agenda (agenda.h). A look at the rest would
-// find nothing. tests/scenarios checks this after every step (docs/decisions/0046).
+// Everything that may need an action is on the state's agenda (agenda.h), or waits for a change in
+// the ledger (ledger.h). A look at the rest would find nothing. tests/scenarios checks this after
+// every step (docs/decisions/0046).
 #pragma once
 
 #include <optional>
@@ -32,7 +33,7 @@ struct Plan {
   std::vector<std::pair<common::JobId, absl::Time>> job_times;
   // The same time for the queue. nullopt if the plan has not looked at it.
   std::optional<absl::Time> queue_at;
-  QueuePass queue;
+  QueuePass queue;  // What the lines must remember of this plan.
 };
 
 // Returns the next actions for the jobs and the queue in `due`. Looks at the queue, too, if the

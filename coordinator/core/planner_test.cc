@@ -159,6 +159,39 @@ TEST_F(PlannerTest, ANodeRunsABoundedNumberOfJobs) {
   EXPECT_EQ(Job(third).reason(), "Waits: node a runs 2 jobs, its maximum.");
 }
 
+// A long queue costs what a short one costs.
+TEST_F(PlannerTest, JobsBehindOneThatWaitsAreNotLookedAtAgain) {
+  state_.limits.generations_per_node = 1;
+  ASSERT_OK(Report("a", 1, 1));
+  ASSERT_OK(Report("b", 2, 1));
+  const common::JobId running = Submit().value();
+  const common::JobId large = Submit(/*nodes=*/2).value();
+  std::vector<common::JobId> behind;
+  for (int i = 0; i < 100; ++i) behind.push_back(Submit().value());
+  Rest();
+  EXPECT_EQ(Job(large).reason(), "Waits: node a runs 1 jobs, its maximum.");
+  EXPECT_EQ(Job(behind.back()).reason(), "Waits behind earlier jobs that need no GPU.");
+  const WaitingLine& line = state_.waiting.cpu_line;
+  EXPECT_EQ(line.all().size(), 101u);
+  EXPECT_EQ(line.others().size(), 1u);
+  // A report that changes no offer leads to no pass over the queue.
+  v1::NodeObserved report = Observed("b", 2);
+  report.add_addresses("10.0.0.2");
+  ASSERT_OK(Report(2, report));
+  const Plan plan =
+      MakePlan(state_, state_.agenda.Take(now_), now_, state_.waiting, &state_.ledger);
+  EXPECT_FALSE(plan.queue_at.has_value());
+
+  // The large job is cancelled. Those behind it are placed as long as there is room, and the first
+  // of the others says why it waits.
+  ASSERT_OK(CancelJob(large, /*at_once=*/false, &state_, &changes_));
+  Rest();
+  EXPECT_EQ(Job(behind[0]).phase(), v1::STARTING);
+  EXPECT_EQ(Job(behind[1]).reason(), "Waits: node a runs 1 jobs, its maximum.");
+  EXPECT_EQ(Job(behind[2]).reason(), "Waits behind earlier jobs that need no GPU.");
+  EXPECT_EQ(line.others().size(), 1u);
+}
+
 TEST_F(PlannerTest, AFixedClusterRefusesWhatCanNeverFit) {
   state_.limits.fixed_nodes = 1;
   const common::JobId job = Submit(2).value();
@@ -200,6 +233,8 @@ TEST_F(PlannerTest, APlanThatDoesNotSettleIsContinuedLater) {
   EXPECT_FALSE(plan.actions.empty());
   EXPECT_GT(plan.wake_at, now_);
   EXPECT_LE(plan.wake_at, now_ + absl::Seconds(1));
+  // The reasons in the plan were not written, so none of them is remembered.
+  EXPECT_EQ(state_.waiting.cpu_line.others().size(), state_.waiting.cpu_line.all().size());
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Decides which job is placed next: first come, first served, in two queues (docs/decisions/0011).
-// One queue has the jobs that need GPUs, the other the CPU jobs. A job that waits for other jobs to
+// Decides which job is placed next: first come, first served, in two lines (docs/decisions/0011).
+// One line has the jobs that need GPUs, the other the CPU jobs. A job that waits for other jobs to
 // end blocks the jobs behind it, so that small jobs cannot starve a large one. A job that would not
 // fit even if nothing else ran blocks no job.
 #pragma once
@@ -14,10 +14,10 @@
 
 namespace accel::coordinator {
 
-// What a pass over the queue has found, beside actions.
+// The results of a pass over the queue, apart from its actions.
 struct QueuePass {
-  // Waiting jobs whose reason says, after the actions, that they wait behind earlier jobs, or that
-  // it says something else. Leaves out jobs of which this was known.
+  // Jobs whose reason will say that they wait behind earlier jobs, and jobs whose reason will say
+  // something else. Leaves out jobs of which the line knows this already.
   std::vector<common::JobId> behind;
   std::vector<common::JobId> in_front;
   bool blocked = false;  // A job waits for others to end.

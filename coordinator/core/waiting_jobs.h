@@ -1,9 +1,9 @@
 // The jobs that wait for room: two lines of queued jobs, and elastic jobs that may grow.
 //
-// A job that waits for others to end blocks the jobs behind it, so a look at a line ends there
-// (queue.h). Each job behind it has a reason that says so, and few of them need another one: those
-// that came since the last look, and those that were in front then. The line remembers these, so
-// that a look at a long queue costs as little as one at a short queue (docs/decisions/0046).
+// A job that waits for others to end blocks the jobs behind it, so the planner looks at a line only
+// up to that job. The reasons of the jobs behind it say that they wait behind earlier jobs. A line
+// remembers the jobs whose reason may say something else: those that came since the last look, and
+// those that were in front then. Only these are looked at again (docs/decisions/0046).
 #pragma once
 
 #include <map>

@@ -37,6 +37,9 @@ absl::Status CheckAtRest(const coordinator::ClusterState& state, absl::Time now)
     return absl::FailedPreconditionError(absl::StrCat(
         "the planner would wake ", absl::FormatDuration(NextLook(state) - plan.wake_at), " late"));
   }
+  if (NextLook(state) <= now) {
+    return absl::FailedPreconditionError("the planner would look again without a reason");
+  }
   ACCEL_RETURN_IF_ERROR(CheckWaiting(state, now));
   for (const auto& [id, entry] : state.jobs) {
     if (entry.counts.known() && entry.counts != CountParts(state, entry, now)) {

@@ -10,7 +10,7 @@ namespace accel::scenarios {
 
 // Called after PlanToRest(), with the same time. FAILED_PRECONDITION: a plan that looks at
 // everything has actions, or must be made again earlier than the state says, or counts something
-// else. Or other jobs wait, or the nodes have something else for them.
+// else. The waiting jobs or the ledger differ from new ones. The planner would look again at once.
 absl::Status CheckAtRest(const coordinator::ClusterState& state, absl::Time now);
 
 }  // namespace accel::scenarios

@@ -45,11 +45,13 @@ class RandomSchedule {
   std::string Part() { return absl::StrCat(Node(), " ", Job(), ".", 1 + Below(3)); }
 
   std::string RandomStep() {
-    switch (Below(14)) {
+    switch (Below(16)) {
       case 0:
         ++jobs_;
         // All of these jobs fit, because two of the nodes have GPUs.
-        return absl::StrCat("submit ", Pick({"nodes=1 cpu", "nodes=3 cpu", "nodes=1", "nodes=2"}),
+        return absl::StrCat("submit ",
+                            Pick({"nodes=1 cpu", "nodes=3 cpu", "nodes=1", "nodes=2",
+                                  "nodes=4 min_nodes=1 cpu", "nodes=2 min_nodes=1"}),
                             Pick({" ppn=1", " ppn=2", ""}), " max_restarts=", Below(3),
                             Pick({" time_limit=30s", "", ""}));
       case 1:
@@ -60,7 +62,8 @@ class RandomSchedule {
       case 3:
         return absl::StrCat("vanish ", Node(), Pick({"", " no"}));
       case 4:
-        return absl::StrCat(Pick({"advance ", "advance ", "away "}), 1 + Below(4), "s");
+        return absl::StrCat(Pick({"advance ", "advance ", "away "}),
+                            Pick({"1s", "2s", "3s", "4s", "31s"}));
       case 5:
       case 6:
       case 7:
@@ -74,6 +77,10 @@ class RandomSchedule {
                             Pick({"0", "0", "0", "1", "SIG9"}));
       case 12:
         return absl::StrCat(Pick({"fail ", "cannot_start "}), Part(), " no such file");
+      case 13:
+        return absl::StrCat(Pick({"drain ", "undrain "}), Node());
+      case 14:
+        return absl::StrCat("checkpoint ", Part());
       default:
         return absl::StrCat("end ", Part());
     }
@@ -92,8 +99,10 @@ class RandomSchedule {
   // each job must reach its end by what the coordinator does.
   bool Calm() {
     for (const char* node : {"a", "b", "c", "d"}) {
-      if (!Step(absl::StrCat("vanish ", node, " no")) || !Step(absl::StrCat("reconnect ", node))) {
-        return false;
+      for (const std::string& step :
+           {absl::StrCat("vanish ", node, " no"), absl::StrCat("undrain ", node),
+            absl::StrCat("reconnect ", node)}) {
+        if (!Step(step)) return false;
       }
     }
     for (int round = 0; round < 12 * (jobs_ + 1); ++round) {
