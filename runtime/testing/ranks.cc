@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -12,8 +11,11 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
+#include <memory>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 #include <vector>
+
+#include "runtime/testing/fork_server.h"
 
 extern char** environ;
 
@@ -33,40 +35,38 @@ std::string test_name() {
   return std::string(info->test_suite_name()) + "." + info->name();
 }
 
-pid_t spawn(const Variables& variables) {
-  Variables all;
+// Returns the environment of this process with these variables.
+Variables environment_with(const Variables& variables) {
+  Variables all = variables;
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string text = *entry;
-    all[text.substr(0, text.find('='))] = text.substr(text.find('=') + 1);
+    all.emplace(text.substr(0, text.find('=')), text.substr(text.find('=') + 1));
   }
   // Only the parent writes Bazel's records.
   for (const char* name : {"XML_OUTPUT_FILE", "TEST_SHARD_INDEX", "TEST_TOTAL_SHARDS",
                            "TESTBRIDGE_TEST_ONLY", "TEST_PREMATURE_EXIT_FILE"}) {
     all.erase(name);
   }
-  for (const auto& [name, value] : variables) all[name] = value;
-  std::vector<std::string> texts;
-  for (const auto& [name, value] : all) texts.push_back(name + "=" + value);
-  std::vector<char*> environment;
-  for (std::string& text : texts) environment.push_back(text.data());
-  environment.push_back(nullptr);
-  std::string program = "/proc/self/exe", filter = "--gtest_filter=" + test_name();
-  char* arguments[] = {program.data(), filter.data(), nullptr};
-  pid_t pid = -1;
-  EXPECT_EQ(posix_spawn(&pid, program.c_str(), nullptr, nullptr, arguments, environment.data()), 0);
-  return pid;
+  return all;
+}
+
+// Returns the server that starts this rank. Even and odd ranks have different servers, so their
+// addresses differ, as they do in a launch: ranks must not depend on the order of pointers.
+ForkServer& server_of(int rank, const Variables& environment) {
+  static std::unique_ptr<ForkServer> servers[2];
+  std::unique_ptr<ForkServer>& server = servers[rank % 2];
+  if (server == nullptr) server = std::make_unique<ForkServer>(environment);
+  return *server;
 }
 
 // Returns the wait status of `pid`, which is killed at the deadline.
-int wait_until(pid_t pid, Clock::time_point deadline) {
+int wait_until(pid_t pid, ForkServer& server, Clock::time_point deadline) {
   const int fd = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
   const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now());
   pollfd ready{.fd = fd, .events = POLLIN, .revents = 0};
   if (poll(&ready, 1, static_cast<int>(std::max<long>(0, left.count()))) == 0) kill(pid, SIGKILL);
   close(fd);
-  int status = 0;
-  waitpid(pid, &status, 0);
-  return status;
+  return server.wait(pid);
 }
 
 // Returns the exit code of a wait status, or the signal's number times -1.
@@ -77,7 +77,7 @@ void run_all(int world_size, int call, const Variables& extra, const Ends& ends)
   options.isServer = true;
   options.port = 0;
   const auto store = c10::make_intrusive<c10d::TCPStore>("127.0.0.1", options);
-  std::vector<pid_t> pids;
+  std::vector<Variables> environments;
   for (int rank = 0; rank < world_size; ++rank) {
     Variables variables{{kCall, std::to_string(call)},
                         {kRanks, std::to_string(world_size)},
@@ -92,11 +92,18 @@ void run_all(int world_size, int call, const Variables& extra, const Ends& ends)
                         {"ACCELERATE_USE_CPU", "true"},
                         {"OMP_NUM_THREADS", "1"}};
     for (const auto& [name, value] : extra) variables[name] = value;
-    pids.push_back(spawn(variables));
+    environments.push_back(environment_with(variables));
+    server_of(rank, environments.back());  // So that both servers are loaded at the same time.
+  }
+  std::vector<pid_t> pids;
+  for (int rank = 0; rank < world_size; ++rank) {
+    const Variables& environment = environments[static_cast<std::size_t>(rank)];
+    pids.push_back(
+        server_of(rank, environment).start("--gtest_filter=" + test_name(), environment));
   }
   auto deadline = Clock::now() + std::chrono::seconds(60);
   for (int rank = 0; rank < world_size; ++rank) {
-    const int end = end_of(wait_until(pids[rank], deadline));
+    const int end = end_of(wait_until(pids[rank], server_of(rank, environments[rank]), deadline));
     const int expected = ends.contains(rank) ? ends.at(rank) : 0;
     EXPECT_EQ(end, expected) << "rank " << rank << " of " << world_size
                              << " (an exit code, or a signal's number times -1)";
