@@ -1,6 +1,8 @@
 #include "runtime/testing/ranks.h"
 
+#include <dlfcn.h>
 #include <gtest/gtest.h>
+#include <netdb.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/syscall.h>
@@ -18,6 +20,16 @@
 #include "runtime/testing/fork_server.h"
 
 extern char** environ;
+
+// LibTorch's store calls this function with the address of each client, for its log. Without an
+// answer of DNS it would serve no client for 5 s or longer, so addresses are not looked up.
+extern "C" int getnameinfo(const sockaddr* address, socklen_t address_size, char* host,
+                           socklen_t host_size, char* service, socklen_t service_size, int flags) {
+  static const auto original =
+      reinterpret_cast<decltype(&getnameinfo)>(dlsym(RTLD_NEXT, "getnameinfo"));
+  return original(address, address_size, host, host_size, service, service_size,
+                  flags | NI_NUMERICHOST);
+}
 
 namespace accel::runtime {
 namespace {
