@@ -249,7 +249,10 @@ absl::Status RunAgentDaemon(const AgentDaemonOptions& options, int stop_fd) {
   ACCEL_ASSIGN_OR_RETURN(const common::CoordinatorAddress coordinator,
                          common::ParseCoordinatorAddress(target));
   // The directory is locked before the certificate is read, because a join may be writing it.
-  ACCEL_ASSIGN_OR_RETURN(const StateDir state_dir, StateDir::Open(options.state_dir, kLockTimeout));
+  absl::StatusOr<StateDir> opened = StateDir::Open(options.state_dir, kLockTimeout, stop_fd);
+  if (absl::IsCancelled(opened.status())) return absl::OkStatus();
+  ACCEL_RETURN_IF_ERROR(opened.status());
+  const StateDir state_dir = *std::move(opened);
   ACCEL_ASSIGN_OR_RETURN(const auto certificate, FindCertificate(options, coordinator));
   ACCEL_ASSIGN_OR_RETURN(const std::string name,
                          NodeName(options.name, certificate ? certificate->certificate : ""));

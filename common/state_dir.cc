@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/file.h>
 
 #include <filesystem>
@@ -9,7 +10,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "common/clock.h"
 #include "common/lock_holders.h"
 #include "common/log.h"
@@ -18,7 +18,7 @@
 namespace accel::common {
 namespace {
 
-constexpr absl::Duration kLockPause = absl::Milliseconds(20);
+constexpr int kLockPauseMillis = 20;
 
 absl::Status MakeDir(const std::string& dir) {
   std::error_code error;
@@ -37,7 +37,7 @@ absl::Status MakeDir(const std::string& dir) {
 }  // namespace
 
 absl::StatusOr<UniqueFd> LockStateDir(const std::string& dir, absl::string_view daemon,
-                                      absl::Duration timeout) {
+                                      absl::Duration timeout, int stop_fd) {
   ACCEL_RETURN_IF_ERROR(MakeDir(dir));
   const std::string path = absl::StrCat(dir, "/", daemon, ".lock");
   UniqueFd fd(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
@@ -53,7 +53,8 @@ absl::StatusOr<UniqueFd> LockStateDir(const std::string& dir, absl::string_view 
                     {"pid", DescribeLockHolder(fd.get(), path)},
                     {"at_most", absl::FormatDuration(timeout)}});
       }
-      absl::SleepFor(kLockPause);
+      pollfd stop = {.fd = stop_fd, .events = POLLIN, .revents = 0};
+      if (poll(&stop, 1, kLockPauseMillis) > 0) return absl::CancelledError("asked to stop");
       continue;
     }
     return absl::FailedPreconditionError(absl::StrCat(

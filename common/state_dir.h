@@ -14,8 +14,10 @@ namespace accel::common {
 // process, and writes the id of this process into the file. The lock is held until the descriptor
 // is closed or the process ends. A child that inherits the descriptor holds it too. Waits at most
 // `timeout` for another holder. FAILED_PRECONDITION: another process holds the lock; the message
-// has its id. Other errors: the directory or the file cannot be created.
+// has its id. CANCELLED: `stop_fd` became readable meanwhile. Other errors: the directory or the
+// file cannot be created.
 absl::StatusOr<UniqueFd> LockStateDir(const std::string& dir, absl::string_view daemon,
-                                      absl::Duration timeout = absl::ZeroDuration());
+                                      absl::Duration timeout = absl::ZeroDuration(),
+                                      int stop_fd = -1);
 
 }  // namespace accel::common

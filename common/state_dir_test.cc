@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <sys/eventfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -44,6 +45,14 @@ TEST_F(StateDirTest, HasOneHolderAtATime) {
   EXPECT_OK(LockStateDir(root_, "agent"));
   first->reset();
   EXPECT_OK(LockStateDir(root_, "coordinator"));
+}
+
+TEST_F(StateDirTest, AStopEndsTheWaitForTheLock) {
+  const auto holder = LockStateDir(root_, "agent");
+  ASSERT_OK(holder);
+  const UniqueFd stop(eventfd(1, EFD_CLOEXEC));  // Readable.
+  EXPECT_THAT(LockStateDir(root_, "agent", absl::Hours(1), stop.get()),
+              StatusIs(absl::StatusCode::kCancelled, HasSubstr("stop")));
 }
 
 TEST_F(StateDirTest, SaysWhatIsInTheWay) {

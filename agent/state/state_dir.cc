@@ -107,10 +107,12 @@ absl::StatusOr<common::NodeId> StateDir::ReadOrMakeNodeId(const std::string& dir
   return common::NodeId(id);
 }
 
-absl::StatusOr<StateDir> StateDir::Open(const std::string& path, absl::Duration timeout) {
+absl::StatusOr<StateDir> StateDir::Open(const std::string& path, absl::Duration timeout,
+                                        int stop_fd) {
   std::error_code error;
   const std::string absolute = std::filesystem::absolute(path, error).string();
-  ACCEL_ASSIGN_OR_RETURN(common::UniqueFd lock, common::LockStateDir(absolute, kDaemon, timeout));
+  ACCEL_ASSIGN_OR_RETURN(common::UniqueFd lock,
+                         common::LockStateDir(absolute, kDaemon, timeout, stop_fd));
   if (mkdir((absolute + "/jobs").c_str(), 0700) != 0 && errno != EEXIST) {
     return Failed("create", absolute + "/jobs");
   }

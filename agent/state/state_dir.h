@@ -26,8 +26,10 @@ class StateDir {
   // Makes the directory (0700) if it does not exist. Waits at most `timeout` for another agent to
   // end. If the directory is a copy of another node's, it gets a new node id and loses the records
   // of that node's shims (docs/decisions/0026). FAILED_PRECONDITION: another agent uses the
-  // directory. Other errors are those of the file system; the message has the path and the reason.
-  static absl::StatusOr<StateDir> Open(const std::string& path, absl::Duration timeout);
+  // directory. CANCELLED: `stop_fd` became readable during the wait. Other errors are those of the
+  // file system; the message has the path and the reason.
+  static absl::StatusOr<StateDir> Open(const std::string& path, absl::Duration timeout,
+                                       int stop_fd = -1);
 
   const common::NodeId& node_id() const { return node_id_; }
 
