@@ -13,18 +13,23 @@ constexpr absl::string_view kGap = " ... ";
 
 bool InsideCharacter(char c) { return (c & 0xC0) == 0x80; }
 
+void AppendEscaped(absl::string_view character, std::string* text) {
+  for (const char byte : character) {
+    absl::StrAppend(text, "\\x", absl::Hex(static_cast<uint8_t>(byte), absl::kZeroPad2));
+  }
+}
+
 }  // namespace
 
 std::string Printable(absl::string_view bytes) {
   std::string text;
   text.reserve(bytes.size());
   while (!bytes.empty()) {
-    const auto lead = static_cast<uint8_t>(bytes[0]);
     const size_t length = Utf8Length(bytes);
     if (length == 0) {
       text.append(kReplacement);
-    } else if ((lead < 0x20 && lead != '\t') || lead == 0x7F) {
-      absl::StrAppend(&text, "\\x", absl::Hex(lead, absl::kZeroPad2));
+    } else if (bytes[0] != '\t' && ShownLength(bytes) == 0) {
+      AppendEscaped(bytes.substr(0, length), &text);
     } else {
       text.append(bytes.data(), length);
     }

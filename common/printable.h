@@ -9,8 +9,8 @@
 
 namespace accel::common {
 
-// Returns valid UTF-8 for any input. Each invalid byte becomes U+FFFD. Control characters of ASCII,
-// except the tab, become \xNN.
+// Returns valid UTF-8 for any input. Each invalid byte becomes U+FFFD. Characters that must not be
+// shown on a terminal (ShownLength() in common/utf8.h), except the tab, become \xNN for each byte.
 std::string Printable(absl::string_view bytes);
 
 // Returns `text`, which must be valid UTF-8, in at most `most` bytes (at least 16). The middle of a

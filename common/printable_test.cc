@@ -19,6 +19,16 @@ TEST(PrintableTest, ControlCharactersAreEscaped) {
             "a\\x00b\\x1b[31m\\x7f\\x0a\\x0d");
 }
 
+TEST(PrintableTest, CharactersThatATerminalObeysAreEscaped) {
+  // The C1 controls NEXT LINE and CSI, a line separator, and a change of direction.
+  EXPECT_EQ(Printable("a\xC2\x85"
+                      "b\xC2\x9B"
+                      "31m"),
+            "a\\xc2\\x85b\\xc2\\x9b31m");
+  EXPECT_EQ(Printable("\u2028\u202E"), "\\xe2\\x80\\xa8\\xe2\\x80\\xae");
+  EXPECT_EQ(Printable("\u00A0"), "\u00A0");
+}
+
 TEST(ShortenedTest, LosesTheMiddleAndNoHalfCharacter) {
   EXPECT_EQ(Shortened("0123456789abcdef", 16), "0123456789abcdef");
   EXPECT_EQ(Shortened("0123456789abcdefg", 16), "01234 ... cdefg");
