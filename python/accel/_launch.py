@@ -112,7 +112,9 @@ class _Copy:
             self._selector.register(pipe, selectors.EVENT_READ, (name, decoder))
 
     def step(self):
-        """Copies what has arrived. Returns False at the end of both streams."""
+        """Waits for output and copies it. Returns False at the end of both streams, also if called again."""
+        if not self._selector.get_map():  # select() would wait forever.
+            return False
         for key, _ in self._selector.select():
             name, decoder = key.data
             data = os.read(key.fd, _BLOCK)

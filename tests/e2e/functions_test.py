@@ -140,6 +140,22 @@ accel.launch(f, num_processes=2, cpu=True)
                 for rank in range(2):
                     self.path(f"pid.{rank}.whole").unlink()
 
+    def test_an_interrupt_after_the_end_of_the_output(self):
+        """The only call that then waits is Popen.wait(). It plays the interrupt once, as if a user pressed Ctrl-C."""
+        result = self.run_script("""
+import subprocess
+wait = subprocess.Popen.wait
+def interrupted_wait(process):
+    subprocess.Popen.wait = wait
+    raise KeyboardInterrupt
+subprocess.Popen.wait = interrupted_wait
+try:
+    accel.launch(print, num_processes=1, cpu=True)
+except KeyboardInterrupt:
+    print("interrupted")
+""")
+        self.assertEqual((result.code, result.out), (0, "\ninterrupted\n"), result)
+
     def test_a_notebook_keeps_its_kernel(self):
         cells = [
             "import accel, os, signal\nkept = 42\ndef f(x):\n    print('hello from', os.environ['RANK'])\n    return x * int(os.environ['RANK'])",
