@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <map>
 #include <utility>
 
 namespace accel::weights {
@@ -45,6 +46,38 @@ Shape index_at(const Shape& shape, std::uint64_t position) {
     position %= stride[d];
   }
   return index;
+}
+
+// Returns the first index in row-major order that is in none of the boxes. The boxes are disjoint
+// and do not have every element.
+Shape first_missing(const Shape& shape, std::vector<Box> boxes) {
+  Shape missing;
+  std::uint64_t rest = elements(whole(shape));
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    rest /= static_cast<std::uint64_t>(shape[d]);
+    // How many elements the boxes have at an index of this dimension changes only where one begins
+    // or ends. A decrease wraps around, as unsigned numbers may.
+    std::map<std::int64_t, std::uint64_t> changes{{0, 0}};
+    for (const Box& box : boxes) {
+      std::uint64_t each = 1;
+      for (std::size_t later = d + 1; later < shape.size(); ++later) {
+        each *= static_cast<std::uint64_t>(box.sizes[later]);
+      }
+      changes[box.offsets[d]] += each;
+      changes[box.offsets[d] + box.sizes[d]] -= each;
+    }
+    std::uint64_t covered = 0;
+    for (const auto& [index, change] : changes) {
+      covered += change;
+      if (covered == rest) continue;
+      missing.push_back(index);
+      break;
+    }
+    std::erase_if(boxes, [&](const Box& box) {
+      return missing[d] < box.offsets[d] || missing[d] >= box.offsets[d] + box.sizes[d];
+    });
+  }
+  return missing;
 }
 
 }  // namespace
@@ -131,11 +164,9 @@ std::vector<Box> boxes_of_range(const Shape& shape, std::uint64_t begin, std::ui
 
 std::optional<std::string> fault_of_cover(const Shape& shape, std::vector<Box> boxes) {
   std::erase_if(boxes, [](const Box& box) { return elements(box) == 0; });
-  const Box all = whole(shape);
   std::sort(boxes.begin(), boxes.end(),
             [](const Box& left, const Box& right) { return left.offsets < right.offsets; });
   std::uint64_t covered = 0;
-  std::optional<std::string> gap;
   for (std::size_t i = 0; i < boxes.size(); ++i) {
     const std::int64_t rows_end = shape.empty() ? 1 : boxes[i].offsets[0] + boxes[i].sizes[0];
     // Boxes are sorted by their first row, so those that begin after the last row are disjoint.
@@ -145,13 +176,10 @@ std::optional<std::string> fault_of_cover(const Shape& shape, std::vector<Box> b
         return "has element " + text_of(both->offsets) + " twice";
       }
     }
-    if (!gap && position(boxes[i].offsets, all) > covered) {
-      gap = "has no element " + text_of(index_at(shape, covered));
-    }
     covered += elements(boxes[i]);
   }
-  if (covered == elements(all)) return std::nullopt;
-  return gap ? *gap : "has no element " + text_of(index_at(shape, covered));
+  if (covered == elements(whole(shape))) return std::nullopt;
+  return "has no element " + text_of(first_missing(shape, std::move(boxes)));
 }
 
 std::string text_of(const Shape& shape) {

@@ -102,6 +102,13 @@ TEST(BoxTest, ACoverHasEachElementOnce) {
   EXPECT_EQ(fault_of_cover({3, 3}, {bottom}), "has no element [0, 0]");
   EXPECT_EQ(fault_of_cover({3, 3}, {top, late}), "has element [1, 0] twice");
   EXPECT_EQ(fault_of_cover({3, 3}, {top, bottom, bottom}), "has element [2, 0] twice");
+  const Box left = {.offsets = {0, 0}, .sizes = {2, 2}},
+            right = {.offsets = {0, 2}, .sizes = {2, 2}},
+            low = {.offsets = {1, 2}, .sizes = {1, 2}};
+  EXPECT_EQ(fault_of_cover({2, 4}, {left}), "has no element [0, 2]");
+  EXPECT_EQ(fault_of_cover({2, 4}, {right}), "has no element [0, 0]");
+  EXPECT_EQ(fault_of_cover({2, 4}, {left, low}), "has no element [0, 2]");
+  EXPECT_EQ(fault_of_cover({3, 4}, {left, right}), "has no element [2, 0]");
   EXPECT_EQ(fault_of_cover({}, {whole({})}), std::nullopt);
   EXPECT_EQ(fault_of_cover({}, {}), "has no element []");
   EXPECT_EQ(fault_of_cover({0, 4}, {}), std::nullopt);
