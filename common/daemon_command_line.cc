@@ -11,6 +11,11 @@ namespace {
 
 constexpr int kUsage = 2;
 
+// Returns the exit code. A full disk may fail only the flush, because standard output is buffered.
+int Print(const std::string& text) {
+  return std::fputs(text.c_str(), stdout) < 0 || std::fflush(stdout) != 0 ? 1 : 0;
+}
+
 }  // namespace
 
 std::optional<int> ParseDaemonFlags(const std::string& program, int argc, char** argv,
@@ -18,12 +23,8 @@ std::optional<int> ParseDaemonFlags(const std::string& program, int argc, char**
   bool version = false;
   flags->Switch("version", "print the version and exit", &version);
   absl::Status parsed = flags->Parse(std::vector<std::string>(argv + 1, argv + argc));
-  if (parsed.ok() && flags->help_requested()) {
-    return std::fputs(flags->Help().c_str(), stdout) < 0 ? 1 : 0;
-  }
-  if (parsed.ok() && version) {
-    return std::printf("%s %s\n", program.c_str(), kVersion) < 0 ? 1 : 0;
-  }
+  if (parsed.ok() && flags->help_requested()) return Print(flags->Help());
+  if (parsed.ok() && version) return Print(program + " " + kVersion + "\n");
   if (parsed.ok()) parsed = check();
   if (parsed.ok()) return std::nullopt;
   std::fprintf(stderr, "%s: %s\n", program.c_str(), Printable(parsed.message()).c_str());

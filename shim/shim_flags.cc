@@ -55,6 +55,12 @@ common::CommandHelp DescribeShim() {
   return help;
 }
 
+// Returns the exit code. A full disk may fail only the flush, because standard output is buffered.
+int Print(const std::string& text) {
+  return std::fputs(text.c_str(), stdout) < 0 || std::fflush(stdout) != 0 ? kShimFailed
+                                                                          : kShimEnded;
+}
+
 int Usage(const std::string& complaint) {
   std::fprintf(stderr, "accel-shim: %s; accel-agent and accel launch start it, see --help\n",
                common::Printable(complaint).c_str());
@@ -76,14 +82,13 @@ std::optional<int> ParseShimFlags(int argc, char** argv, ShimOptions* options) {
   for (int i = 1; i < argc; ++i) {
     const size_t job = std::strlen(kShimJobFlag);
     if (std::strcmp(argv[i], "--help") == 0) {
-      return std::fputs(common::HelpText(DescribeShim(), /*all=*/true).c_str(), stdout) < 0;
+      return Print(common::HelpText(DescribeShim(), /*all=*/true));
     }
     if (std::strcmp(argv[i], "--help_man") == 0) {
-      const std::string page = common::ManPage(DescribeShim(), "8", common::kVersion);
-      return std::fputs(page.c_str(), stdout) < 0;
+      return Print(common::ManPage(DescribeShim(), "8", common::kVersion));
     }
     if (std::strcmp(argv[i], "--version") == 0) {
-      return std::printf("accel-shim %s\n", common::kVersion) < 0;
+      return Print(absl::StrCat("accel-shim ", common::kVersion, "\n"));
     }
     if (std::strcmp(argv[i], kShimControlFlag) == 0) {
       connected = true;

@@ -177,6 +177,13 @@ class Help(cluster.Test):
                 self.assertNotRegex(result.out, r"--\w+-\w+,|,--")
                 self.assertLessEqual(max(map(len, result.out.splitlines())), 100)
 
+    def test_help_that_cannot_be_printed_is_an_error(self):
+        for program in (cluster.ACCEL, *PROGRAMS.values()):
+            for flag in ("--help", "--help_man", "--version"):
+                with self.subTest(program, flag=flag):
+                    result = self.run_command("/bin/sh", "-c", '"$0" "$1" >/dev/full', program, flag)
+                    self.assertEqual(result.code, 1, result)
+
     def test_manual_pages_have_every_flag_and_no_error(self):
         calls = [(cluster.ACCEL,)] + [(cluster.ACCEL, *command) for command in self.commands()]
         calls += [(program,) for program in PROGRAMS.values()]
