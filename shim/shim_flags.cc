@@ -49,7 +49,7 @@ common::CommandHelp DescribeShim() {
       "Exit codes:\n"
       "  0     the agent or SIGTERM ended the job\n"
       "  1     it could not start\n"
-      "  2     wrong flags, or no socket on descriptor 3\n"
+      "  2     wrong flags, no socket on descriptor 3, or, with --listen_fd, no folder on 4\n"
       "  3     the agent was gone, and the job has ended\n"
       "  4     the agent sent an invalid command, and the job has been ended";
   return help;
