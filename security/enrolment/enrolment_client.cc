@@ -18,6 +18,7 @@
 #include "common/status_macros.h"
 #include "common/unique_fd.h"
 #include "security/certificate.h"
+#include "security/enrolment/dial.h"
 #include "security/enrolment/tls_stream.h"
 #include "security/openssl_handles.h"
 #include "security/openssl_init.h"
@@ -78,20 +79,7 @@ absl::StatusOr<SslContextHandle> MakeContext(Expectation* expected) {
   return context;
 }
 
-absl::StatusOr<common::UniqueFd> Dial(const addrinfo& address, absl::Time deadline) {
-  common::UniqueFd fd(socket(address.ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  int error = fd.valid() ? 0 : errno;
-  if (fd.valid() && connect(fd.get(), address.ai_addr, address.ai_addrlen) != 0) {
-    if (errno != EINPROGRESS) return absl::UnavailableError(std::strerror(errno));
-    ACCEL_RETURN_IF_ERROR(AwaitSocket(fd.get(), POLLOUT, deadline));
-    socklen_t size = sizeof error;
-    getsockopt(fd.get(), SOL_SOCKET, SO_ERROR, &error, &size);
-  }
-  if (error != 0) return absl::UnavailableError(std::strerror(error));
-  return fd;
-}
-
-// Connects to HOST:PORT. Tries each address of the host in turn.
+// Connects to HOST:PORT.
 absl::StatusOr<common::UniqueFd> Dial(const std::string& where, absl::Time deadline) {
   ACCEL_ASSIGN_OR_RETURN(const common::HostPort address, common::ParseHostPort(where));
   addrinfo wish{};
@@ -104,15 +92,12 @@ absl::StatusOr<common::UniqueFd> Dial(const std::string& where, absl::Time deadl
         absl::StrCat("cannot reach the coordinator at ", where, ": ", gai_strerror(error)));
   }
   const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owner(found, freeaddrinfo);
-  absl::Status why;
-  for (const addrinfo* each = found; each != nullptr; each = each->ai_next) {
-    absl::StatusOr<common::UniqueFd> fd = Dial(*each, deadline);
-    if (fd.ok()) return fd;
-    why = fd.status();
-  }
-  return absl::Status(why.code(),
-                      absl::StrCat("cannot reach the coordinator at ", where, ": ", why.message(),
-                                   "; is it running, and does it --listen there?"));
+  absl::StatusOr<common::UniqueFd> fd = DialFirst(*owner, deadline);
+  if (fd.ok()) return fd;
+  return absl::Status(
+      fd.status().code(),
+      absl::StrCat("cannot reach the coordinator at ", where, ": ", fd.status().message(),
+                   "; is it running, and does it --listen there?"));
 }
 
 absl::Status SendPreface(int fd, absl::Time deadline) {
