@@ -1,25 +1,27 @@
 #include "cli/config/host_facts.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <set>
 #include <string>
+#include <system_error>
 #include <thread>
 
-#include "absl/strings/str_cat.h"
 #include "agent/probe/gpus.h"
 
 namespace accel::cli {
 
 int CountPhysicalCores(const std::string& folder) {
-  constexpr int kMaxCpus = 8192;
   std::set<std::string> cores;
-  for (int cpu = 0; cpu < kMaxCpus; ++cpu) {
+  // The folder of an offline CPU has no topology, and the numbers of CPUs may have gaps.
+  std::error_code error;
+  for (std::filesystem::directory_iterator cpu(folder, error), end; !error && cpu != end;
+       cpu.increment(error)) {
     // Every thread of a core has the same list of the core's threads.
-    std::ifstream file(absl::StrCat(folder, "/cpu", cpu, "/topology/core_cpus_list"));
+    std::ifstream file(cpu->path() / "topology/core_cpus_list");
     std::string threads;
-    if (!std::getline(file, threads)) break;
-    cores.insert(threads);
+    if (std::getline(file, threads)) cores.insert(threads);
   }
   return static_cast<int>(cores.size());
 }

@@ -11,8 +11,8 @@ namespace accel::cli {
 // number of GPUs remains unknown.
 HostFacts ReadHostFacts(const CallerContext& context, bool with_gpus);
 
-// Returns the number of physical cores according to `folder`, which has the layout of
-// /sys/devices/system/cpu, or 0 if it cannot be read.
+// Returns the number of physical cores that are online according to `folder`, which has the layout
+// of /sys/devices/system/cpu, or 0 if it cannot be read.
 int CountPhysicalCores(const std::string& folder);
 
 }  // namespace accel::cli

@@ -19,6 +19,12 @@ TEST(CountPhysicalCores, CountsThreadsOfOneCoreOnce) {
     std::ofstream(path + "/topology/core_cpus_list") << threads[cpu] << "\n";
   }
   EXPECT_EQ(CountPhysicalCores(folder), 2);
+  // An offline CPU has no topology.
+  mkdir((folder + "/cpu4").c_str(), 0700);
+  mkdir((folder + "/cpu9").c_str(), 0700);
+  mkdir((folder + "/cpu9/topology").c_str(), 0700);
+  std::ofstream(folder + "/cpu9/topology/core_cpus_list") << "9\n";
+  EXPECT_EQ(CountPhysicalCores(folder), 3);
   EXPECT_EQ(CountPhysicalCores("/nonexistent"), 0);
 }
 
