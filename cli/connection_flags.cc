@@ -8,10 +8,11 @@
 namespace accel::cli {
 
 void AddConnectionFlags(FlagSet* flags, ConnectionFlags* to) {
-  flags->Text("coordinator", "ADDRESS",
-              "the coordinator, HOST:PORT or unix:PATH (default: ACCEL_COORDINATOR, then the Unix "
-              "socket of this machine's coordinator)",
-              &to->coordinator);
+  flags->Text(
+      "coordinator", "ADDRESS",
+      "the coordinator, HOST:PORT or unix:PATH (default: ACCEL_COORDINATOR, then the "
+      "default cluster of `accel login`, then the Unix socket of this machine's coordinator)",
+      &to->coordinator);
 }
 
 absl::Status CheckSocketAddress(const std::string& address) {
