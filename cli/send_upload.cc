@@ -161,7 +161,7 @@ absl::StatusOr<std::string> SendUpload(CoordinatorClient& client, const upload::
   const std::string manifest = upload::ToManifest(local.tree);
   RetryDeadline deadline(kRetryFor, client, console);
   Sent sent;
-  for (int sendings = 0; sendings <= kMaxSendings;) {
+  for (int sendings = 0;;) {
     const auto missing = client.MissingBlobs(manifest);
     absl::Status status = missing.status();
     if (status.ok()) {
@@ -171,6 +171,9 @@ absl::StatusOr<std::string> SendUpload(CoordinatorClient& client, const upload::
         SayWhat(local, sent, console);
         return absl::BytesToHexString(security::Sha256(manifest));
       }
+      if (sendings == kMaxSendings) {
+        return absl::InternalError("the coordinator does not keep the files that it is sent");
+      }
       sent = std::max(sent, Sum(entries));
       status = SendAll(client, local, entries, console);
       if (absl::IsInvalidArgument(status)) status = WhyRefused(status, local.root, entries);
@@ -178,7 +181,6 @@ absl::StatusOr<std::string> SendUpload(CoordinatorClient& client, const upload::
     }
     if (!status.ok() && (!absl::IsUnavailable(status) || !deadline.Pause(status))) return status;
   }
-  return absl::InternalError("the coordinator does not keep the files that it is sent");
 }
 
 }  // namespace accel::cli

@@ -31,12 +31,15 @@ class FakeBlobs final : public v1::Blobs::Service {
   grpc::Status Put(grpc::ServerContext*, grpc::ServerReader<v1::BlobChunk>* reader,
                    v1::PutBlobsResponse*) override {
     for (v1::BlobChunk chunk; reader->Read(&chunk);) received_ += chunk.data();
+    ++streams_;
     const grpc::Status end = end_();
-    has_all_ = end.ok();
+    has_all_ = end.ok() && keeps_;
     return end;
   }
 
   std::string received_;
+  int streams_ = 0;
+  bool keeps_ = true;
   std::function<grpc::Status()> end_ = [] { return grpc::Status::OK; };
 
  private:
@@ -95,6 +98,12 @@ TEST_F(SendUploadTest, NamesTheFileThatHasChanged) {
   };
   EXPECT_THAT(Send(), StatusIs(absl::StatusCode::kAborted,
                                HasSubstr("b changed while it was uploaded; submit again")));
+}
+
+TEST_F(SendUploadTest, SendsTwiceToACoordinatorThatKeepsNothing) {
+  blobs_.keeps_ = false;
+  EXPECT_THAT(Send(), StatusIs(absl::StatusCode::kInternal, HasSubstr("does not keep the files")));
+  EXPECT_EQ(blobs_.streams_, 2);
 }
 
 TEST_F(SendUploadTest, ReturnsWhyFilesThatHaveNotChangedAreRefused) {
