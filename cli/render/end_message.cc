@@ -34,7 +34,7 @@ std::string EndMessage(const v1::Job& job) {
   std::string message = absl::StrCat(EscapeControls(absl::StripSuffix(failure, ".")), " (",
                                      generation, NameJob(job), ")");
   if (cause.later().ranks() > 0) {
-    absl::StrAppend(&message, "\nafter it, ", common::DescribeLater(cause.later()));
+    absl::StrAppend(&message, "\nafter it, ", EscapeControls(common::DescribeLater(cause.later())));
   }
   if (!cause.last_lines().empty()) absl::StrAppend(&message, "\nits last lines:");
   for (const std::string& line : cause.last_lines()) {

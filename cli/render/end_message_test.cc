@@ -24,6 +24,19 @@ its last lines:
   |   \x1b[1mValueError\x1b[0m: bad)");
 }
 
+TEST(EndMessage, EscapesTheErrorsOfLaterRanks) {
+  const auto job = common::ParseText<v1::Job>(R"(
+      job_id: "a0" phase: FAILED
+      cause {
+        generation: 1 rank: 0 node_name: "n1" exit { kind: EXITED code: 1 }
+        later { ranks: 1 within_ms: 100
+                kinds { ranks: 1 exit { kind: NOT_STARTED message: "x\naccel: \033[1mdone" } } }
+      })");
+  EXPECT_EQ(EndMessage(job),
+            R"(rank 0 on node n1 exited with code 1 (generation 1 of job a0)
+after it, 1 other rank failed within 0.1 s: 1 could not be started: x\naccel: \x1b[1mdone)");
+}
+
 TEST(EndMessage, WithoutLinesIsOneLine) {
   const auto job = common::ParseText<v1::Job>(R"(
       job_id: "a0" phase: FAILED
