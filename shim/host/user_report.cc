@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/str_join.h"
 #include "common/printable.h"
+#include "logs/core/tail_lines.h"
 
 namespace accel::shim {
 namespace {
 
-// The bounds that WorkerReport and ExitFact document.
-constexpr size_t kMaxLines = 20;
-constexpr size_t kMaxTextBytes = 4096;
+constexpr size_t kMaxTextBytes = 4096;  // The bound that ExitFact documents.
 
 std::string Bounded(const std::string& text) {
   return common::Shortened(common::Printable(common::Shortened(text, kMaxTextBytes)),
@@ -39,9 +39,7 @@ GenerationReport Believed(const GenerationReport& said, const ShimRecord& record
     to.start_time_ticks = from.start_time_ticks;
     to.exit = Bounded(from.exit);
     to.ended_at = from.ended_at;
-    for (const std::string& line : from.last_lines) {
-      if (to.last_lines.size() < kMaxLines) to.last_lines.push_back(Bounded(line));
-    }
+    to.last_lines = logs::LastLinesOf(absl::StrJoin(from.last_lines, "\n"));
   }
   return report;
 }
