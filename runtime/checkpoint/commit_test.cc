@@ -100,6 +100,24 @@ TEST_F(CommitTest, KilledAnywhereAReplacementIsTheOlderOrTheNewer) {
   }
 }
 
+// rename() would replace an empty folder that another program creates meanwhile.
+TEST_F(CommitTest, WithoutRenameNoReplaceAFolderThatAppearsIsKept) {
+  const auto folder = parent_ / "checkpoint_1";
+  set_disk_faults({.under = folder, .error = [&](const DiskOperation& operation) {
+                     if (operation.name != "renameat2" || operation.flags == 0) return 0;
+                     fs::create_directory(folder);
+                     return EINVAL;
+                   }});
+  try {
+    save(1, "one");
+    ADD_FAILURE() << "the folder was replaced";
+  } catch (const CheckpointError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("checkpoint_1: cannot be put in place: File exists"));
+  }
+  set_disk_faults({});
+  EXPECT_TRUE(fs::is_empty(folder));
+}
+
 // Between the renames that stand for an exchange, the newest checkpoint is found by its other name.
 TEST_F(CommitTest, KilledBetweenThreeRenamesTheOlderIsFound) {
   save(1, "one");

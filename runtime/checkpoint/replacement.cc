@@ -20,7 +20,12 @@ bool is_unsupported(int error) { return error == EINVAL || error == ENOSYS || er
 
 void rename_or_fail(const fs::path& from, const fs::path& to, unsigned flags = 0) {
   if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), flags) == 0) return;
-  if (flags == RENAME_NOREPLACE && is_unsupported(errno)) return rename_or_fail(from, to);
+  if (flags == RENAME_NOREPLACE && is_unsupported(errno)) {
+    // A rename without the flag would replace an empty folder. One that another program creates
+    // after this check is replaced.
+    if (!fs::exists(to)) return rename_or_fail(from, to);
+    errno = EEXIST;
+  }
   throw CheckpointError(to.string() + ": cannot be put in place: " + std::strerror(errno));
 }
 
