@@ -186,8 +186,10 @@ void CoordinatorLoop::Apply(SubmitEvent event) {
   event.spec.set_owner(event.caller.name);
   event.spec.set_runs_as(*std::move(account));
   // While the store fails, only new jobs are refused. A repeated submit waits for the commit of the
-  // job that it made.
-  if (!store_error_.ok() && !state_.submits.contains(event.submit_id)) {
+  // job that it made. Of an ended job, only the end may be kept.
+  const bool is_repeated = state_.submits.contains(event.submit_id) ||
+                           state_.ended.FindBySubmit(event.submit_id) != nullptr;
+  if (!store_error_.ok() && !is_repeated) {
     return event.done(CannotStore(store_error_));
   }
   absl::StatusOr<common::JobId> job = accel::coordinator::SubmitJob(

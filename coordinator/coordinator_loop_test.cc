@@ -101,6 +101,32 @@ TEST_F(CoordinatorLoopTest, AFailedCommitIsAnsweredAndTriedAgain) {
   EXPECT_EQ((*third)->value(), agent->desired.back()->generations(0).key().job_id());
 }
 
+TEST_F(CoordinatorLoopTest, WhileTheStoreFailsARepeatedSubmitFindsItsEndedJob) {
+  std::optional<absl::StatusOr<common::JobId>> first, other, again;
+  Submit("one", &first);
+  Settle();
+  loop_.CancelJob(Owner(), **first, /*at_once=*/false, [](absl::Status) {});
+  Settle();
+  loop_.Stop();
+  // This loop keeps only the end of the job.
+  CoordinatorLoop::Options options = Options();
+  options.limits.max_finished_jobs = 0;
+  CoordinatorLoop next(std::move(options));
+  ASSERT_OK(next.Load());
+  Settle(&next);
+  next.SubmitJob(Owner(), "other", Spec(), [&other](auto job) { other = job; });
+  next.RunOnce();
+  store_.Fail(absl::InternalError("disk full"));
+  next.RunOnce();
+  EXPECT_THAT(*other, StatusIs(absl::StatusCode::kUnavailable, HasSubstr("disk full")));
+  next.SubmitJob(Owner(), "one", Spec(), [&again](auto job) { again = job; });
+  next.RunOnce();
+  clock_.Advance(absl::Seconds(1));
+  Settle(&next);
+  ASSERT_OK(*again);
+  EXPECT_EQ(**again, **first);
+}
+
 TEST_F(CoordinatorLoopTest, AGenerationIsForgottenOnlyOnceItsFactsAreCommitted) {
   const auto agent = Connect(&loop_);
   agent->session->Report(Observed(1));
