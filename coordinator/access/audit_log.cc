@@ -124,11 +124,19 @@ void AuditLog::Append(const std::string& line) {
   common::LogError("cannot write the audit log", {{"file", path_}, {"why", std::strerror(error)}});
 }
 
-// Renames the files and begins a new one. If a step fails, the log continues in the present file.
+// Renames the files and begins a new one. If a step fails, the log continues in the present file,
+// and the next line tries again.
 void AuditLog::Rotate() {
   for (int i = limits_.files - 1; i >= 1; --i) {
     const std::string from = i == 1 ? path_ : absl::StrCat(path_, ".", i - 1);
-    rename(from.c_str(), absl::StrCat(path_, ".", i).c_str());
+    const std::string to = absl::StrCat(path_, ".", i);
+    if (rename(from.c_str(), to.c_str()) == 0 || errno == ENOENT) continue;
+    const int error = errno;
+    if (!failures_.Admit(common::SteadyClock()->Now()).has_value()) return;
+    common::LogError(
+        "cannot rename a file of the audit log, so the newest file grows beyond its bound",
+        {{"file", from}, {"to", to}, {"why", std::strerror(error)}});
+    return;
   }
   common::UniqueFd next = OpenFile(path_);
   if (!next.valid()) return;

@@ -76,6 +76,30 @@ TEST_F(AuditLogTest, OldFilesGo) {
   EXPECT_THAT(kept.back(), HasSubstr("job-39"));
 }
 
+TEST_F(AuditLogTest, AFileThatCannotBeRenamedIsLogged) {
+  const std::string obstacle = absl::StrCat(path_, ".1");
+  ASSERT_EQ(mkdir(obstacle.c_str(), 0700), 0);
+  ::testing::internal::CaptureStderr();
+  {
+    auto log = AuditLog::Open(path_, {.file_bytes = 400, .files = 2});
+    ASSERT_OK(log);
+    for (int i = 0; i < 20; ++i) (*log)->Write(Entry(absl::StrCat("job-", i)));
+  }
+  const std::string logged = ::testing::internal::GetCapturedStderr();
+  EXPECT_THAT(logged, HasSubstr("cannot rename"));
+  EXPECT_THAT(logged, HasSubstr(obstacle));
+  EXPECT_EQ(LinesOf(path_).size(), 20u) << "no line is lost";
+  // Once the obstacle is gone, the next line begins a new file.
+  ASSERT_EQ(rmdir(obstacle.c_str()), 0);
+  {
+    auto log = AuditLog::Open(path_, {.file_bytes = 400, .files = 2});
+    ASSERT_OK(log);
+    (*log)->Write(Entry("job-20"));
+  }
+  EXPECT_EQ(LinesOf(path_).size(), 1u);
+  EXPECT_EQ(LinesOf(obstacle).size(), 20u);
+}
+
 // RLIMIT_FSIZE plays the full disk: it cuts a write short, and refuses the next one.
 TEST_F(AuditLogTest, ALineIsWrittenWholeOrNotAtAll) {
   {
