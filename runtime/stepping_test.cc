@@ -105,6 +105,32 @@ TEST(PlainBackwardTest, IsAllowedUnderNoSync) {
   });
 }
 
+// Gradients of loss.backward() are not divided by the batches of the window. Reducing them with the
+// others, at the end of the window or in each batch, does not change that.
+TEST(PlainBackwardTest, IsRefusedInAWindowThatAccelEnds) {
+  for (const bool sync_each_batch : {false, true}) {
+    on_ranks(2, [=] {
+      Accelerator accelerator(
+          {.gradient_accumulation = {.num_steps = 2, .sync_each_batch = sync_each_batch}});
+      TrainedWeight training(accelerator);
+      const auto train_window = [&](bool plain) {
+        for (int batch = 0; batch < 2; ++batch) {
+          auto window = accelerator.accumulate(training.model);
+          const torch::Tensor loss = training.model(input(own_number(accelerator)));
+          plain&& batch == 0 ? loss.backward() : accelerator.backward(loss);
+          training.optimizer.step();
+        }
+      };
+      EXPECT_THAT(error_of<std::logic_error>([&] { train_window(true); }),
+                  HasSubstr(kSaysWhatToCall));
+      EXPECT_EQ(training.value(), 0);
+      training.optimizer.zero_grad();
+      train_window(false);
+      EXPECT_EQ(training.value(), -2);
+    });
+  }
+}
+
 TEST(PlainBackwardTest, IsRefusedInAClosure) {
   on_ranks(2, [] {
     Accelerator accelerator;

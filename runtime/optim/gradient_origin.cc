@@ -53,15 +53,22 @@ bool is_zero(const at::Tensor& gradient) {
 void OptimizerGradients::Gradient::mark() {
   GradientOrigin now = registry->arriving;
   if (now == GradientOrigin::kPlain && !scales_losses) {
-    // In no_sync() and LocalSgd, loss.backward() does what backward() would do. Before the end of a
-    // window of accumulation it only lacks the division by the steps of the window.
-    if (keeps_gradients_local()) now = GradientOrigin::kOwn;
+    // In no_sync() and LocalSgd, the program may step on its own gradients, as backward() leaves
+    // them too. In a window of accumulation they would lack the division by its batches.
+    if (may_train_apart()) now = GradientOrigin::kOwn;
   }
   if (now > origin) origin = now;
 }
 
 bool OptimizerGradients::Gradient::is_loose() const {
   return std::all_of(models.begin(), models.end(), [](const auto& one) { return one.expired(); });
+}
+
+bool OptimizerGradients::Gradient::may_train_apart() const {
+  return std::any_of(models.begin(), models.end(), [](const auto& one) {
+    const auto model = one.lock();
+    return model != nullptr && model->keeps_gradients_local() && model->may_train_apart();
+  });
 }
 
 bool OptimizerGradients::Gradient::keeps_gradients_local() const {
@@ -158,13 +165,15 @@ void OptimizerGradients::begin_pass() {
   }
 }
 
-void OptimizerGradients::end_pass(const std::vector<std::shared_ptr<ParallelStrategy>>& reduced) {
+void OptimizerGradients::end_pass(const std::vector<std::shared_ptr<ParallelStrategy>>& reduced,
+                                  bool divides_loss) {
   for (const Watched& one : watched_) {
     Gradient& gradient = *one.gradient;
     const GradientOrigin origin = gradient.origin;
     if (origin == GradientOrigin::kReduced || origin == GradientOrigin::kFailed) continue;
-    // The gradient lacks the loss scale, and reducing it does not change that.
-    if (origin == GradientOrigin::kPlain && world_.scales_losses) continue;
+    // The gradient lacks the loss scale or the division, and reducing it does not change that.
+    const bool is_incomplete = world_.scales_losses || (divides_loss && !world_.is_alone);
+    if (origin == GradientOrigin::kPlain && is_incomplete) continue;
     const bool is_mean =
         world_.is_alone ||
         std::any_of(gradient.models.begin(), gradient.models.end(), [&](const auto& model) {
@@ -230,7 +239,8 @@ void OptimizerGradients::expect_ready(bool forced) {
       throw std::logic_error(
           std::string("step() would use gradients of loss.backward(), which ") +
           (world_.scales_losses ? "does not scale the loss, as mixed_precision fp16 has it"
-                                : "are this process's own and not the mean over all processes") +
+                                : "lack the mean over all processes, or the division by the "
+                                  "batches of a window of accumulate()") +
           ": call accelerator.backward(loss) instead of loss.backward(); if they were meant for "
           "something else, call zero_grad() before the backward pass of this step");
     }
@@ -309,9 +319,10 @@ BackwardPassScope::BackwardPassScope(std::shared_ptr<GradientRegistry> registry,
 
 BackwardPassScope::~BackwardPassScope() { registry_->arriving = GradientOrigin::kPlain; }
 
-void BackwardPassScope::end(const std::vector<std::shared_ptr<ParallelStrategy>>& reduced) {
+void BackwardPassScope::end(const std::vector<std::shared_ptr<ParallelStrategy>>& reduced,
+                            bool divides_loss) {
   for (const auto& living : registry_->optimizers) {
-    if (const auto optimizer = living.lock()) optimizer->end_pass(reduced);
+    if (const auto optimizer = living.lock()) optimizer->end_pass(reduced, divides_loss);
   }
 }
 

@@ -72,8 +72,10 @@ class OptimizerGradients {
   OptimizerGradients& operator=(const OptimizerGradients&) = delete;
 
   // Called before a pass of Accelerator::backward(), and after a pass that has reduced `reduced`.
+  // With several processes, gradients of loss.backward() remain kPlain if the pass `divides_loss`
+  // by the batches of a window, because they were not divided.
   void begin_pass();
-  void end_pass(const std::vector<std::shared_ptr<ParallelStrategy>>& reduced);
+  void end_pass(const std::vector<std::shared_ptr<ParallelStrategy>>& reduced, bool divides_loss);
 
   // Called after the optimizer has zeroed its gradients.
   void zeroed();
@@ -89,10 +91,10 @@ class OptimizerGradients {
 
   // Called before a step. Throws std::logic_error, which says what to do instead, if the step would
   // use gradients of a pass that has failed, or of loss.backward(). Without fp16, gradients of
-  // loss.backward() are no error in three cases: in no_sync() and LocalSgd, in a batch that does
-  // not end its window of accumulation, and in parameters that are in no model that is reduced.
-  // Also throws if set_sync_gradients() requests the step (`forced`), and accumulate() has left
-  // unreduced gradients in a model that is reduced.
+  // loss.backward() are no error in three cases: in no_sync() and LocalSgd, in parameters that are
+  // in no model that is reduced, and if a later pass that does not divide its loss has reduced
+  // them. Also throws if set_sync_gradients() requests the step (`forced`), and accumulate() has
+  // left unreduced gradients in a model that is reduced.
   //
   // Looks for parameters that are in no model that is reduced: in the first call, and later if such
   // a parameter has a gradient of Accelerator::backward(). Throws std::logic_error with sharding if
@@ -114,6 +116,8 @@ class OptimizerGradients {
     void mark();
     // Returns true if no model has the parameter.
     bool is_loose() const;
+    // Returns true if ranks may step on the gradient without reducing it.
+    bool may_train_apart() const;
     bool keeps_gradients_local() const;
   };
   struct Watched {
@@ -150,8 +154,9 @@ class BackwardPassScope {
   BackwardPassScope(const BackwardPassScope&) = delete;
   BackwardPassScope& operator=(const BackwardPassScope&) = delete;
 
-  // Called if the pass has succeeded and has reduced the gradients of these models.
-  void end(const std::vector<std::shared_ptr<ParallelStrategy>>& reduced);
+  // Called if the pass has succeeded and has reduced the gradients of these models. `divides_loss`
+  // is that of OptimizerGradients::end_pass().
+  void end(const std::vector<std::shared_ptr<ParallelStrategy>>& reduced, bool divides_loss);
 
  private:
   const std::shared_ptr<GradientRegistry> registry_;

@@ -251,7 +251,7 @@ void TrainingStep::backward(const at::Tensor& users_loss, const BackwardOptions&
   } catch (...) {
     rethrow_without_backtrace();
   }
-  gradients.end(reduced);
+  gradients.end(reduced, /*divides_loss=*/divisor != 1);
   if (is_checked) parameter_check_.end_pass();
 }
 
