@@ -7,10 +7,12 @@
 namespace accel::cli {
 
 void AddLaunchFlags(FlagSet* flags, LaunchFlags* to) {
-  flags->Text("config_file", "FILE",
-              "read the settings from this file (default: default_config.yaml in the cache of "
-              "Accelerate, if it exists; `accel config explain` names it)",
-              &to->config_file);
+  flags->Text(
+      "config_file", "FILE",
+      "read the settings from this file (default: default_config.yaml in the cache of "
+      "Accelerate, or else default_config.json there, if one exists; `accel config explain` "
+      "names it)",
+      &to->config_file);
   AddLaunchSettingFlags(flags, &to->settings);
   AddProgramFlags(flags, &to->job);
   flags->Switch("dry_run", "print the plan (nodes, ranks, commands, variables) and start nothing",

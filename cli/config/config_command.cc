@@ -110,8 +110,15 @@ int RunDefault(const std::vector<std::string>& args, const Console& console) {
   return Finish(WriteDefault(config_file, precision, console), console);
 }
 
+// If there is no default file, returns the path of the YAML file, which the error then names.
+absl::StatusOr<std::string> ExistingPathOf(const std::string& config_file) {
+  ACCEL_ASSIGN_OR_RETURN(const CallerContext context, RealCallerContext());
+  if (!config_file.empty()) return config_file;
+  return FindDefaultConfig(context.env).value_or(DefaultConfigPath(context.env));
+}
+
 absl::Status Update(const std::string& config_file, const Console& console) {
-  ACCEL_ASSIGN_OR_RETURN(const std::string path, PathOf(config_file));
+  ACCEL_ASSIGN_OR_RETURN(const std::string path, ExistingPathOf(config_file));
   ACCEL_ASSIGN_OR_RETURN(const std::string text, ReadConfigText(path));
   ACCEL_ASSIGN_OR_RETURN(ConfigFile file, ReadConfig(path, text));
   for (const std::string& note : file.notes) PrintMessage(console, note);
@@ -130,7 +137,9 @@ int RunUpdate(const std::vector<std::string>& args, const Console& console) {
   FlagSet flags("accel config update", "[flags]",
                 "Rewrites a configuration file with today's keys. Keys of older versions get their "
                 "new names, missing ones their defaults. Comments are not kept.");
-  flags.Text("config_file", "FILE", "the file to renew (default: Accelerate's default_config.yaml)",
+  flags.Text("config_file", "FILE",
+             "the file to renew (default: Accelerate's default_config.yaml, or default_config.json "
+             "if only that exists)",
              &config_file);
   flags.Footer(kFooter);
   if (const auto over = ParseOrExplain(flags, args, console)) return *over;

@@ -85,6 +85,23 @@ TEST(ConfigUpdate, NeedsAFile) {
   EXPECT_THAT(result.err, HasSubstr("none.yaml does not exist"));
 }
 
+TEST(ConfigUpdate, RenewsTheDefaultFileThatALaunchReads) {
+  const std::string folder = Path("home/accelerate");
+  std::filesystem::create_directories(folder);
+  setenv("HF_HOME", Path("home").c_str(), 1);
+  const std::string json =
+      Write("home/accelerate/default_config.json",
+            "{\"distributed_type\": \"NO\", \"fp16\": true, \"num_processes\": 1}");
+  const Result result = Config({"update"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(Read(json), HasSubstr("\"mixed_precision\": \"fp16\""));
+  EXPECT_FALSE(std::filesystem::exists(folder + "/default_config.yaml"));
+  std::filesystem::remove(json);
+  EXPECT_THAT(Config({"update"}).err, HasSubstr("the configuration file " + folder +
+                                                "/default_config.yaml does not exist"));
+  unsetenv("HF_HOME");
+}
+
 TEST(ConfigCheck, PrintsEveryProblem) {
   const std::string path =
       Write("wrong.yaml", "distributed_type: FSDP\nnum_process: 2\ndebug: maybe\n");

@@ -46,16 +46,24 @@ absl::StatusOr<std::string> ReadConfigText(const std::string& path, absl::string
   return text;
 }
 
+std::optional<std::string> FindDefaultConfig(
+    const std::function<std::optional<std::string>(const std::string& name)>& env) {
+  struct stat facts {};
+  for (std::string path : {DefaultConfigPath(env), DefaultJsonConfigPath(env)}) {
+    if (stat(path.c_str(), &facts) == 0) return path;
+  }
+  return std::nullopt;
+}
+
 absl::StatusOr<std::optional<ConfigFile>> LoadConfig(
     const std::string& config_file, bool cpu,
     const std::function<std::optional<std::string>(const std::string& name)>& env) {
   std::string path = config_file;
   if (path.empty()) {
     if (cpu) return std::optional<ConfigFile>();
-    struct stat facts {};
-    path = DefaultConfigPath(env);
-    if (stat(path.c_str(), &facts) != 0) path = DefaultJsonConfigPath(env);
-    if (stat(path.c_str(), &facts) != 0) return std::optional<ConfigFile>();
+    const std::optional<std::string> found = FindDefaultConfig(env);
+    if (!found.has_value()) return std::optional<ConfigFile>();
+    path = *found;
   }
   ACCEL_ASSIGN_OR_RETURN(const std::string text, ReadConfigText(path));
   ACCEL_ASSIGN_OR_RETURN(ConfigFile file, ReadConfig(path, text));

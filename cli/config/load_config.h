@@ -17,6 +17,11 @@ namespace accel::cli {
 absl::StatusOr<std::string> ReadConfigText(const std::string& path,
                                            absl::string_view what = "configuration file");
 
+// Returns the path of the default file that a launch reads (core/config_places.h), or nullopt if
+// there is none. `env` returns a variable.
+std::optional<std::string> FindDefaultConfig(
+    const std::function<std::optional<std::string>(const std::string& name)>& env);
+
 // Reads the file of a launch. This is `config_file`, or the default file if `config_file` is empty.
 // Returns nullopt if the default file does not exist, or if `cpu`, because --cpu ignores the
 // default file. Errors are those of ReadConfigText() and ReadConfig().
