@@ -109,6 +109,7 @@ class Service final : public grpc::CallbackGenericService {
 class ClientStream final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
  public:
   explicit ClientStream(const std::string& address) : stub_(Channel(address)) {
+    context_.set_wait_for_ready(true);  // The first attempts may find the server's backlog full.
     stub_.PrepareBidiStreamingCall(&context_, "/accel.bench/Start", {}, this);
     StartWrite(&report_);
     StartRead(&start_);
@@ -131,9 +132,12 @@ class ClientStream final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc
   grpc::ByteBuffer report_ = Message(kReportBytes);
 };
 
-// The process that plays the clients. It ends with the server.
-[[noreturn]] void RunClients(const std::string& address, int streams) {
+// The process that plays the clients. It begins once there is a byte in the pipe `ready`, and ends
+// with the server.
+[[noreturn]] void RunClients(const std::string& address, int streams, int ready) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
+  char byte = 0;
+  if (read(ready, &byte, 1) != 1) _exit(1);
   std::vector<std::unique_ptr<ClientStream>> clients;
   for (int i = 0; i < streams; ++i) clients.push_back(std::make_unique<ClientStream>(address));
   for (;;) pause();
@@ -146,13 +150,15 @@ double CpuSeconds() {
          static_cast<double>(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
 }
 
-void Measure(const std::string& address, int streams) {
-  Service service;
+// Writes a byte to `ready` when the server listens.
+void Measure(const std::string& address, int streams, int ready) {
+  // Neither is deleted, because a server waits for the end of its streams.
+  auto& service = *new Service;
   grpc::ServerBuilder builder;
   builder.AddListeningPort(address, grpc::InsecureServerCredentials());
   builder.RegisterCallbackGenericService(&service);
-  const std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
-  if (server == nullptr) std::exit(1);
+  const grpc::Server* const server = builder.BuildAndStart().release();
+  if (server == nullptr || write(ready, "1", 1) != 1) std::exit(1);
   service.AwaitStreams(streams);
   const absl::Time begin = common::SteadyClock()->Now();
   const double cpu_before = CpuSeconds();
@@ -171,12 +177,13 @@ int main(int argc, char** argv) {
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   const std::string address = absl::StrCat("unix-abstract:accel-bench-", getpid());
   const int streams = std::atoi(argv[1]);
-  // gRPC does not survive a fork, so the clients begin before this process uses it. Their calls
-  // wait for the server.
+  int ready[2];
+  if (pipe(ready) != 0) return 1;
+  // gRPC does not survive a fork, so this process forks before it uses it.
   const pid_t clients = fork();
   if (clients < 0) return 1;
-  if (clients == 0) accel::bench::RunClients(address, streams);
-  accel::bench::Measure(address, streams);
+  if (clients == 0) accel::bench::RunClients(address, streams, ready[0]);
+  accel::bench::Measure(address, streams, ready[1]);
   kill(clients, SIGKILL);
   waitpid(clients, nullptr, 0);
   _exit(0);  // Closing thousands of streams one by one takes long.
