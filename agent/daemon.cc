@@ -241,6 +241,12 @@ absl::Status RunUntilStopped(Agent* agent, OnStop on_stop, int stop_fd) {
   return status;
 }
 
+// Returns the maximum size of the output of all jobs.
+absl::StatusOr<int64_t> OutputBytes(const AgentDaemonOptions& options) {
+  ACCEL_ASSIGN_OR_RETURN(const int64_t disk_bytes, DiskBytes(options.state_dir));
+  return ParseOutputLimit(options.output_limit, disk_bytes);
+}
+
 }  // namespace
 
 absl::Status RunAgentDaemon(const AgentDaemonOptions& options, int stop_fd) {
@@ -258,9 +264,7 @@ absl::Status RunAgentDaemon(const AgentDaemonOptions& options, int stop_fd) {
                          NodeName(options.name, certificate ? certificate->certificate : ""));
   ACCEL_ASSIGN_OR_RETURN(const common::PortRange ports, common::ParsePortRange(options.port_range));
   ACCEL_ASSIGN_OR_RETURN(const std::string shim, FindShim(options.shim));
-  ACCEL_ASSIGN_OR_RETURN(const int64_t disk_bytes, DiskBytes(options.state_dir));
-  ACCEL_ASSIGN_OR_RETURN(const int64_t output_bytes,
-                         ParseOutputLimit(options.output_limit, disk_bytes));
+  ACCEL_ASSIGN_OR_RETURN(const int64_t output_bytes, OutputBytes(options));
   const absl::StatusOr<std::string> address = OwnAddress(options, coordinator, stop_fd);
   if (absl::IsCancelled(address.status())) return absl::OkStatus();
   ACCEL_RETURN_IF_ERROR(address.status());
