@@ -1,5 +1,4 @@
 #include <cstdio>
-#include <optional>
 #include <string>
 
 #include "absl/strings/string_view.h"
@@ -38,8 +37,7 @@ int main(int argc, char** argv) {
   }
   const int stop_fd = accel::common::StopSignalFd();
   accel::agent::AgentDaemonOptions options;
-  if (const std::optional<int> code = accel::agent::ParseAgentFlags(argc, argv, &options))
-    return *code;
+  if (const auto code = accel::agent::ParseAgentFlags(argc, argv, &options)) return *code;
   accel::common::InitLog("accel-agent", accel::common::LogLevel::kInfo);
   accel::common::TakeGrpcLog();
   // Debian's Abseil looks for deadlocks whenever a mutex is locked. Tests do not call main(), so
