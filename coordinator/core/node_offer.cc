@@ -13,13 +13,16 @@ void RemoveAll(const google::protobuf::RepeatedField<int>& gone, std::vector<int
   for (int id : gone) from->erase(std::remove(from->begin(), from->end(), id), from->end());
 }
 
+// Subtracts the place, the ranks and the GPUs of a part.
+void Hold(const v1::Placement& placement, NodeOffer* offer) {
+  ++offer->generations;
+  offer->ranks += placement.processes();
+  RemoveAll(placement.gpu_ids(), &offer->free_gpus);
+}
+
 void TakeHeld(const ClusterState& state, const NodeEntry& node, NodeOffer* offer) {
   for (const auto& [job, machine_rank] : node.jobs) {
-    ++offer->generations;
-    const v1::Placement& placement =
-        CurrentGeneration(state.jobs.at(job).job)->placements(machine_rank);
-    offer->ranks += placement.processes();
-    RemoveAll(placement.gpu_ids(), &offer->free_gpus);
+    Hold(CurrentGeneration(state.jobs.at(job).job)->placements(machine_rank), offer);
   }
 }
 
@@ -90,11 +93,9 @@ NodeOffer OfferOf(const ClusterState& state, const common::NodeId& id, const Nod
 }
 
 void TakePart(const v1::Placement& placement, NodeOffer* offer) {
-  ++offer->generations;
-  offer->ranks += placement.processes();
+  Hold(placement, offer);
   if (offer->busy.empty()) offer->busy = WhyFull(*offer);
   if (offer->busy.empty() && offer->is_on_trial) offer->busy = OnTrial(*offer);
-  RemoveAll(placement.gpu_ids(), &offer->free_gpus);
   std::erase_if(offer->sockets, [&placement](const SpareSocket& socket) {
     return socket.id == placement.store_socket();
   });
