@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <vector>
 
+#include "common/print_text.h"
 #include "common/printable.h"
 #include "common/version.h"
 
@@ -11,10 +12,8 @@ namespace {
 
 constexpr int kUsage = 2;
 
-// Returns the exit code. A full disk may fail only the flush, because standard output is buffered.
-int Print(const std::string& text) {
-  return std::fputs(text.c_str(), stdout) < 0 || std::fflush(stdout) != 0 ? 1 : 0;
-}
+// Returns the exit code.
+int Print(const std::string& text) { return PrintText(text) ? 0 : 1; }
 
 }  // namespace
 

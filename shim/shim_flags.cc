@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/command_help.h"
 #include "common/man_page.h"
+#include "common/print_text.h"
 #include "common/printable.h"
 #include "common/version.h"
 #include "shim/shim_program.h"
@@ -55,11 +56,8 @@ common::CommandHelp DescribeShim() {
   return help;
 }
 
-// Returns the exit code. A full disk may fail only the flush, because standard output is buffered.
-int Print(const std::string& text) {
-  return std::fputs(text.c_str(), stdout) < 0 || std::fflush(stdout) != 0 ? kShimFailed
-                                                                          : kShimEnded;
-}
+// Returns the exit code.
+int Print(const std::string& text) { return common::PrintText(text) ? kShimEnded : kShimFailed; }
 
 int Usage(const std::string& complaint) {
   std::fprintf(stderr, "accel-shim: %s; accel-agent and accel launch start it, see --help\n",
