@@ -1,6 +1,7 @@
-#include <cstdio>
 #include <string>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "agent/daemon.h"
@@ -9,20 +10,17 @@
 #include "agent/join_flags.h"
 #include "common/grpc_log.h"
 #include "common/log.h"
+#include "common/print_answer.h"
 #include "common/stop_signal.h"
 #include "security/openssl_init.h"
 #include "security/undumpable.h"
 
 namespace {
 
-// Prints the sentence or the error. Returns the exit code.
+// Returns the exit code, which is 2 for a mistake on the command line.
 int Finish(const absl::StatusOr<std::string>& sentence) {
-  if (sentence.ok()) {
-    if (!sentence->empty()) std::printf("%s\n", sentence->c_str());
-    return 0;
-  }
-  std::fprintf(stderr, "accel-agent: %s\n", std::string(sentence.status().message()).c_str());
-  return absl::IsInvalidArgument(sentence.status()) ? 2 : 1;
+  const int code = accel::common::PrintAnswer("accel-agent", sentence);
+  return absl::IsInvalidArgument(sentence.status()) ? 2 : code;
 }
 
 }  // namespace
@@ -45,6 +43,5 @@ int main(int argc, char** argv) {
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   if (options.forget_cluster) return Finish(accel::agent::ForgetCluster(options));
   const absl::Status status = accel::agent::RunAgentDaemon(options, stop_fd);
-  if (!status.ok()) return Finish(status);
-  return 0;
+  return status.ok() ? 0 : Finish(status);
 }

@@ -184,6 +184,13 @@ class Help(cluster.Test):
                     result = self.run_command("/bin/sh", "-c", '"$0" "$1" >/dev/full', program, flag)
                     self.assertEqual(result.code, 1, result)
 
+    def test_an_answer_that_cannot_be_printed_is_an_error(self):
+        state = self.path("agent")
+        state.mkdir()
+        result = self.run_command("/bin/sh", "-c", '"$0" --state_dir "$1" --forget_cluster >/dev/full', cluster.AGENT, state)
+        self.assertEqual(result.code, 1, result)
+        self.assertIn("accel-agent: cannot write the answer to standard output: No space left on device", result.err)
+
     def test_manual_pages_have_every_flag_and_no_error(self):
         calls = [(cluster.ACCEL,)] + [(cluster.ACCEL, *command) for command in self.commands()]
         calls += [(program,) for program in PROGRAMS.values()]
