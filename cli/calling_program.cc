@@ -24,8 +24,10 @@ absl::Status EndWithParent(int pid) {
 
 absl::Status WriteEnd(const v1::Job& job, const std::string& path) {
   const std::string part = absl::StrCat(path, ".part");
+  const std::string line = absl::StrCat(ToJson(job, /*pretty=*/false), "\n");
+  // From here on only the file is used, because the error quotes errno.
   std::ofstream file(part);
-  file << ToJson(job, /*pretty=*/false) << "\n";
+  file << line;
   file.close();
   if (file.good() && std::rename(part.c_str(), path.c_str()) == 0) return absl::OkStatus();
   return absl::UnavailableError(absl::StrCat("cannot write --end_file ", path, ": ",
