@@ -1,4 +1,4 @@
-// Loads optimizers from the archives that checkpoints have of them (snapshot.h).
+// Loads optimizers from their archives in a checkpoint, which snapshot.h makes.
 #pragma once
 
 #include <c10/core/Device.h>
