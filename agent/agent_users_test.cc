@@ -60,11 +60,16 @@ class AgentUsersTest : public AgentFixture {
 
   const v1::NodeObserved& Turn() { return AgentFixture::Turn(agent_.get()); }
 
-  // Runs turns until the lookup has ended and the agent has acted on it.
+  // Runs turns until the lookup has ended and the agent has acted on it. The lookup ends after the
+  // first turn, because that turn would otherwise already act on it, and nothing would be readable.
   void TurnAfterLookup() {
+    absl::Notification asked;
+    hold_ = &asked;
     Turn();
+    asked.Notify();
     pollfd readable = {accounts_->wake_fd(), POLLIN, 0};
     ASSERT_EQ(poll(&readable, 1, 10'000), 1);
+    hold_ = nullptr;
     Turn();
   }
 
