@@ -17,6 +17,7 @@ import time
 import unittest
 import uuid
 
+from tests.e2e import shards
 from tests.e2e.accounts import AS_ORDINARY, AS_ROOT, can_be_ordinary
 from tests.e2e.processes import is_alive, is_sleeping, listening_sockets, parent_of, state_of
 
@@ -40,16 +41,17 @@ def runfile(path):
 
 def wait_until(condition, seconds, what):
     """Returns the first true value of condition(). Fails after this many seconds."""
-    deadline = time.monotonic() + seconds
+    begin = time.monotonic()
     while True:
         # Read before the condition is evaluated, so that a test that stood still looks once more.
-        is_late = time.monotonic() > deadline
-        value = condition()
-        if value:
+        waited = time.monotonic() - begin
+        if value := condition():
             return value
-        if is_late:
+        if waited >= seconds:
             raise AssertionError(f"not within {seconds} s: {what}")
-        time.sleep(0.005)  # The polling interval, not a wait for a fixed time.
+        # The polling interval, not a wait for a fixed time. It grows, because many conditions run a command, which takes
+        # the processors from the other tests.
+        time.sleep(min(max(waited / 20, 0.005), 0.5))
 
 
 def stop(pid):
@@ -346,4 +348,4 @@ class ClusterTest(Test):
 
 
 def main():
-    unittest.main(verbosity=2)
+    unittest.main(verbosity=2, testLoader=shards.Loader())

@@ -7,7 +7,7 @@ _BINARIES = [
     "//coordinator:accel-coordinator",
 ]
 
-def e2e_test(name, timeout = "moderate", data = [], deps = [], tags = []):
+def e2e_test(name, timeout = "moderate", data = [], deps = [], tags = [], shard_count = None):
     """Declares the test in name.py. It runs outside the sandbox, because control groups are read-only inside."""
     native.py_test(
         name = name,
@@ -19,4 +19,5 @@ def e2e_test(name, timeout = "moderate", data = [], deps = [], tags = []):
         timeout = timeout,
         local = True,
         tags = tags,
+        shard_count = shard_count,
     )
