@@ -6,6 +6,7 @@ import pathlib
 import re
 import shutil
 import subprocess
+import tempfile
 import unittest
 
 from tests.e2e import cluster
@@ -16,10 +17,17 @@ CAN_UNSHARE = subprocess.run(["unshare", "--user", "--map-root-user", "--mount",
 
 
 class Deb(cluster.Test):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.unpacked = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.unpacked.cleanup)
+        subprocess.run(["dpkg-deb", "-x", DEB, cls.unpacked.name], check=True)
+
     def setUp(self):
         super().setUp()
-        self.root = self.path("root")
-        self.output("dpkg-deb", "-x", DEB, self.root)
+        self.root = self.path("root")  # Some tests write into it.
+        shutil.copytree(self.unpacked.name, self.root, symlinks=True)
 
     def output(self, *command, **options):
         result = self.run_command(*command, **options)
