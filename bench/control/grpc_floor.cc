@@ -123,6 +123,7 @@ class ClientStream final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc
   static std::shared_ptr<grpc::Channel> Channel(const std::string& address) {
     grpc::ChannelArguments arguments;
     arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // A connection for each stream.
+    arguments.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);
     return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
   }
 
@@ -156,6 +157,7 @@ void Measure(const std::string& address, int streams, int ready) {
   auto& service = *new Service;
   grpc::ServerBuilder builder;
   builder.AddListeningPort(address, grpc::InsecureServerCredentials());
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);  // No pings, as in the coordinator.
   builder.RegisterCallbackGenericService(&service);
   const grpc::Server* const server = builder.BuildAndStart().release();
   if (server == nullptr || write(ready, "1", 1) != 1) std::exit(1);
