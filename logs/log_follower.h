@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "common/unique_fd.h"
 #include "logs/log_paths.h"
 #include "logs/log_reader.h"
@@ -32,13 +33,16 @@ class LogFollower {
  public:
   // Opens the output in `log_dir`. Ranks whose folders appear later are followed too. If
   // `spill_dir` is not empty, it has the segments that `log_dir` could not take. A rank's folder in
-  // it must be made before its folder in `log_dir`. NOT_FOUND: `log_dir` does not exist (yet).
-  // Other errors: the kernel grants neither inotify nor a timer.
+  // it must be made before its folder in `log_dir`. For the time `timed` a timer wakes the reader,
+  // and then inotify, because the kernel takes some 10 ms to close inotify, which would be half of
+  // a short launch. NOT_FOUND: `log_dir` does not exist (yet). Other errors: the kernel grants no
+  // timer.
   static absl::StatusOr<std::unique_ptr<LogFollower>> Open(const std::string& log_dir,
-                                                           const std::string& spill_dir = "");
+                                                           const std::string& spill_dir = "",
+                                                           absl::Duration timed = absl::Seconds(1));
 
-  // Readable when there may be output to take. Uses inotify, or a timer of 50 ms if the kernel
-  // grants no inotify instance or too few watches.
+  // Readable when there may be output to take. Take() may replace it. If the kernel grants no
+  // inotify instance or too few watches, it remains a timer.
   int fd() const { return notice_.get(); }
 
   // Returns at most `max_bytes` of new output. Takes pieces of at most 64 KiB from all streams in
@@ -53,11 +57,12 @@ class LogFollower {
     bool may_have_more = true;
   };
 
-  LogFollower(std::string log_dir, std::string spill_dir)
-      : log_dir_(std::move(log_dir)), spill_dir_(std::move(spill_dir)) {}
-  absl::Status Watch();
-  absl::Status Poll();
+  LogFollower(std::string log_dir, std::string spill_dir, absl::Time watch_at)
+      : log_dir_(std::move(log_dir)), spill_dir_(std::move(spill_dir)), watch_at_(watch_at) {}
+  absl::Status StartTimer(absl::Duration pace);
+  void Watch();
   void AddRanks();
+  bool WatchRank(int rank);
   bool WatchFolder(const std::string& folder, int rank);
   void TakeNotice();
   void MarkRank(int rank);
@@ -65,8 +70,8 @@ class LogFollower {
   const std::string log_dir_;
   const std::string spill_dir_;
   common::UniqueFd notice_;
-  bool polls_ = false;  // notice_ is a timer instead of inotify.
-  bool watches_all_ranks_ = true;
+  bool is_timed_ = true;              // notice_ is a timer instead of inotify.
+  absl::Time watch_at_;               // When inotify is tried. Infinite after that.
   std::map<int, int> rank_of_watch_;  // Keyed by inotify's watch descriptor.
   std::set<int> ranks_;
   std::vector<Stream> streams_;
