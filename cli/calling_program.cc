@@ -24,8 +24,8 @@ absl::Status EndWithParent(int pid) {
 
 absl::Status WriteEnd(const v1::Job& job, const std::string& path) {
   const std::string part = absl::StrCat(path, ".part");
+  // The error below quotes the errno of the file, which making this line later could change.
   const std::string line = absl::StrCat(ToJson(job, /*pretty=*/false), "\n");
-  // From here on only the file is used, because the error quotes errno.
   std::ofstream file(part);
   file << line;
   file.close();

@@ -62,15 +62,18 @@ void LogFollower::Watch() {
   StartTimer(kPaceWithoutInotify).IgnoreError();
 }
 
+std::string LogFollower::SpillDirOf(int rank) const {
+  return spill_dir_.empty() ? "" : RankLogDir(spill_dir_, rank);
+}
+
 void LogFollower::AddRanks() {
   bool are_watched = true;
   for (int rank : ListRanks(log_dir_)) {
     if (!ranks_.insert(rank).second) continue;
     if (!is_timed_) are_watched &= WatchRank(rank);
-    const std::string spill_dir = spill_dir_.empty() ? "" : RankLogDir(spill_dir_, rank);
     for (LogStream stream : {LogStream::kStdout, LogStream::kStderr}) {
       streams_.push_back(
-          {rank, stream, LogReader(RankLogDir(log_dir_, rank), stream, 0, spill_dir)});
+          {rank, stream, LogReader(RankLogDir(log_dir_, rank), stream, 0, SpillDirOf(rank))});
     }
   }
   if (!are_watched) StartTimer(kPaceWithoutInotify).IgnoreError();
@@ -79,7 +82,7 @@ void LogFollower::AddRanks() {
 // Returns false if the user's limit of inotify watches is reached.
 bool LogFollower::WatchRank(int rank) {
   if (!WatchFolder(RankLogDir(log_dir_, rank), rank)) return false;
-  const std::string spill_dir = spill_dir_.empty() ? "" : RankLogDir(spill_dir_, rank);
+  const std::string spill_dir = SpillDirOf(rank);
   // The folder does not exist if spill_dir_ is empty, or if the shim could not make it.
   return access(spill_dir.c_str(), F_OK) != 0 || WatchFolder(spill_dir, rank);
 }

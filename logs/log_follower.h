@@ -41,8 +41,9 @@ class LogFollower {
                                                            const std::string& spill_dir = "",
                                                            absl::Duration timed = absl::Seconds(1));
 
-  // Readable when there may be output to take. Take() may replace it. If the kernel grants no
-  // inotify instance or too few watches, it remains a timer.
+  // Returns a descriptor that is readable when there may be output to take. Take() may replace the
+  // descriptor by another one. It remains a timer if the kernel grants no inotify instance or too
+  // few watches.
   int fd() const { return notice_.get(); }
 
   // Returns at most `max_bytes` of new output. Takes pieces of at most 64 KiB from all streams in
@@ -61,6 +62,7 @@ class LogFollower {
       : log_dir_(std::move(log_dir)), spill_dir_(std::move(spill_dir)), watch_at_(watch_at) {}
   absl::Status StartTimer(absl::Duration pace);
   void Watch();
+  std::string SpillDirOf(int rank) const;
   void AddRanks();
   bool WatchRank(int rank);
   bool WatchFolder(const std::string& folder, int rank);

@@ -3,7 +3,8 @@
 //   grpc_floor STREAMS
 //
 // A server writes one message to each of STREAMS streams, and each client answers with one message.
-// Both have the sizes of a start and of its report, and both do nothing else. No coordinator whose
+// Server and clients do nothing else. The messages are no larger than a start and its report in
+// `bench/run rendezvous`. No coordinator whose
 // agents use gRPC can start a job for less. Prints the seconds from the first write until the last
 // answer, and the server's CPU seconds meanwhile.
 

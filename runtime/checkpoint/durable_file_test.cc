@@ -73,8 +73,8 @@ TEST(DurableFile, ContainsWhatWasAppended) {
 }
 
 // Some file systems have no direct writes, such as an older tmpfs.
-// The first write is refused while a second is under way, which is refused after the first thread
-// has turned direct writes off.
+// Two threads write directly. The first is refused and turns direct writes off. The second, whose
+// write has begun before, is refused only after that.
 TEST(DurableFile, UsesThePageCacheIfDirectWritesAreRefused) {
   std::mutex mutex;
   std::condition_variable changed;

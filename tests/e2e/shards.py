@@ -18,5 +18,5 @@ class Loader(unittest.TestLoader):
             pathlib.Path(file).touch()  # This tells Bazel that the shards differ.
 
     def getTestCaseNames(self, testCaseClass):
-        # In turn over all classes, so that the cases of a class with long ones are in different shards.
+        # The shards get the cases of all classes in turn, so that the long cases of one class are in different shards.
         return [name for name in super().getTestCaseNames(testCaseClass) if next(self._numbers) % self._shards == self._shard]
