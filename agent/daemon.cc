@@ -36,6 +36,7 @@
 #include "common/log_throttle.h"
 #include "common/loopback.h"
 #include "common/port_range.h"
+#include "common/priority.h"
 #include "common/service_notify.h"
 #include "common/socket_folder.h"
 #include "common/status_macros.h"
@@ -225,6 +226,18 @@ void LogStart(const v1::NodeObserved& identity, const std::string& target, int64
                                    {"cgroups", cgroups.description}});
 }
 
+shim::PosixShimHost::Options ShimOptions(const std::string& path,
+                                         const process::CgroupSupport& cgroups,
+                                         const StateDir& state_dir,
+                                         const v1::NodeObserved& identity, int nice) {
+  return {.shim_path = path,
+          .cgroups = cgroups,
+          .shims_dir = state_dir.shims_dir(),
+          .boot_id = identity.boot_id(),
+          .nice = nice,
+          .private_shared_memory = PrivateSharedMemory()};
+}
+
 // Returns why the node leaves now that its agent is asked to stop. Empty if it does not leave.
 std::string WhyLeave(OnStop on_stop) {
   if (on_stop == OnStop::kLeave) return "its agent was stopped";
@@ -251,6 +264,7 @@ absl::StatusOr<int64_t> OutputBytes(const AgentDaemonOptions& options) {
 
 absl::Status RunAgentDaemon(const AgentDaemonOptions& options, int stop_fd) {
   const common::ServiceNotify service;
+  const int nice_of_jobs = common::RaiseDaemonPriority();
   ACCEL_ASSIGN_OR_RETURN(const std::string target, FindTarget(options));
   ACCEL_ASSIGN_OR_RETURN(const common::CoordinatorAddress coordinator,
                          common::ParseCoordinatorAddress(target));
@@ -277,11 +291,7 @@ absl::Status RunAgentDaemon(const AgentDaemonOptions& options, int stop_fd) {
   const auto channels = std::make_shared<SessionChannels>(
       [target, certificate] { return OpenChannel(target, certificate); });
   process::BecomeSubreaper();
-  shim::PosixShimHost shims({.shim_path = shim,
-                             .cgroups = cgroups,
-                             .shims_dir = state_dir.shims_dir(),
-                             .boot_id = identity.boot_id(),
-                             .private_shared_memory = PrivateSharedMemory()});
+  shim::PosixShimHost shims(ShimOptions(shim, cgroups, state_dir, identity, nice_of_jobs));
   GrpcLink link(channels);
   GrpcLogRelays relays(channels);
   const auto renewal = KeepRenewed(options, target, certificate, channels);

@@ -9,6 +9,7 @@
 #include "common/grpc_log.h"
 #include "common/log.h"
 #include "common/print_answer.h"
+#include "common/priority.h"
 #include "common/stop_signal.h"
 #include "coordinator/daemon.h"
 #include "coordinator/flags.h"
@@ -36,9 +37,9 @@ int main(int argc, char** argv) {
   if (!flags.backup.empty()) return PrintAnswer(kName, BackUpStore(flags));
   accel::common::TakeGrpcLog();
   accel::common::RaiseDescriptorLimit();
-  // Debian's Abseil looks for deadlocks whenever a mutex is locked, in a table of all mutexes. With
-  // 10,000 connections these are hundreds of thousands. Tests do not call main(), so
-  // they still look.
+  accel::common::RaiseDaemonPriority();
+  // Debian's Abseil looks for deadlocks whenever a mutex is locked, among hundreds of thousands
+  // with 10,000 connections. Tests do not call main(), so they still look.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   // A write beyond the size limit of files is reported by the store like a full disk. The signal
   // must not end the process.

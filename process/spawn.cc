@@ -111,6 +111,7 @@ struct ChildPlan {
   int fd_count;
   int terminal_fd;
   const rlimit* open_files;  // If null, the limit is left unchanged.
+  const int* nice;           // If null, the nice value is left unchanged.
   bool keep_hangup_ignored;
   const Account* user;  // If null, the child keeps the user of this process.
   bool private_shared_memory;
@@ -171,6 +172,8 @@ ACCEL_RUNS_IN_CHILD void PlaceDescriptors(const ChildPlan& plan) {
   if (plan.open_files != nullptr && setrlimit(RLIMIT_NOFILE, plan.open_files) != 0) {
     Fail(plan, SpawnError::Step::kDescriptors);
   }
+  // In Linux each thread has its own nice value, so the caller keeps its own.
+  if (plan.nice != nullptr) setpriority(PRIO_PROCESS, 0, *plan.nice);
   if (plan.private_shared_memory && !MakePrivateSharedMemory()) {
     Fail(plan, SpawnError::Step::kSharedMemory);
   }
@@ -286,6 +289,7 @@ SpawnResult Spawn(const SpawnOptions& options, bool keep_hangup_ignored) {
                           .fd_count = static_cast<int>(options.fds.size()),
                           .terminal_fd = options.terminal_fd,
                           .open_files = options.open_files ? &*options.open_files : nullptr,
+                          .nice = options.nice ? &*options.nice : nullptr,
                           .keep_hangup_ignored = keep_hangup_ignored,
                           .user = options.user ? &*options.user : nullptr,
                           .private_shared_memory = options.private_shared_memory,

@@ -98,6 +98,16 @@ TEST(SpawnTest, TheChildGetsItsOwnLimitOfOpenFiles) {
   EXPECT_EQ(after.rlim_cur, before.rlim_cur) << "the caller's is as it was";
 }
 
+TEST(SpawnTest, TheChildGetsItsOwnPriority) {
+  const int before = getpriority(PRIO_PROCESS, 0);
+  SpawnOptions options = Shell("[ $(nice) = 19 ] && exit 5");
+  options.nice = 19;
+  const SpawnResult result = Spawn(options, false);
+  ASSERT_TRUE(result.ok());
+  EXPECT_EQ(ExitCode(result.pid), 5);
+  EXPECT_EQ(getpriority(PRIO_PROCESS, 0), before) << "the caller's is as it was";
+}
+
 TEST(SpawnTest, HandlersOfTheCallerDoNotRunInTheChild) {
   signal(SIGTERM, [](int) { _exit(66); });
   sigset_t term, before;

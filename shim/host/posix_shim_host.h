@@ -40,6 +40,8 @@ class PosixShimHost final : public ShimHost {
     int inherit_fd = -1;
     // RLIMIT_NOFILE of shims and workers. If unset, this process's limit.
     std::optional<rlimit> open_files = std::nullopt;
+    // Nice value of shims and workers. If unset, this process's.
+    std::optional<int> nice = std::nullopt;
     // Time after the grace of a stop until the stop is sent again. Also the time within which the
     // shim must then answer, or be killed (shim_watchdog.h).
     absl::Duration shim_slack = absl::Seconds(4);

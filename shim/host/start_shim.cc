@@ -48,6 +48,7 @@ process::SpawnResult SpawnShim(const PosixShimHost::Options& host, const HostedS
   options.argv = {host.shim_path, folder < 0 ? kShimControlFlag : kShimListenFlag,
                   absl::StrCat(kShimJobFlag, shim.job.value())};
   options.open_files = host.open_files;
+  options.nice = host.nice;
   options.user = shim.user;
   if (shim.user) {
     options.workdir.assign(1, '/');

@@ -1,10 +1,14 @@
 """What one job, or a copy of a state directory, can do to a node and to the other jobs on it."""
 
 import contextlib
+import os
 import pathlib
 import subprocess
 
 from tests.e2e import cluster
+
+
+DAEMON_NICE = -10  # If the daemon may raise its priority.
 
 
 def children_of(pid):
@@ -29,6 +33,19 @@ class Node(cluster.ClusterTest):
         self.assertTrue(cluster.is_alive(worker))
         [status] = self.jobs(job)
         self.assertEqual((status["phase"], len(status["generations"])), ("RUNNING", 1))
+
+
+class Priority(Node):
+    def test_daemons_run_before_the_workers(self):
+        _, worker = self.long_job()
+        agent = self.agents[0].pid
+        own = os.getpriority(os.PRIO_PROCESS, 0)
+        for pid in (cluster.parent_of(worker), worker):  # The shim and its worker.
+            self.assertEqual(os.getpriority(os.PRIO_PROCESS, int(pid)), max(own, 0))
+        expected = DAEMON_NICE if os.geteuid() == 0 and own == 0 else own
+        for daemon in (agent, self.coordinator.pid):
+            threads = [int(thread.name) for thread in pathlib.Path(f"/proc/{daemon}/task").iterdir()]
+            self.assertEqual({os.getpriority(os.PRIO_PROCESS, thread) for thread in threads}, {expected})
 
 
 class Bounds(Node):
