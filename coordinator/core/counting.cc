@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "coordinator/core/first_failure.h"
-#include "coordinator/core/part.h"
 #include "coordinator/core/wording.h"
 
 namespace accel::coordinator {
@@ -12,9 +11,9 @@ namespace {
 
 bool HasFailed(const JobEntry& job, const Part& part, absl::Time now) {
   if (job.job.phase() != v1::STOPPING) {
-    return IsSocketGone(part) || FirstFailure(job, {part}, now).has_value();
+    return IsSocketGone(part) || FirstFailure(job, absl::MakeConstSpan(&part, 1), now).has_value();
   }
-  return job.job.has_cause() && EarlierFailure(job, {part}, now).has_value();
+  return job.job.has_cause() && EarlierFailure(job, absl::MakeConstSpan(&part, 1), now).has_value();
 }
 
 PartFacts FactsOf(const JobEntry& job, const Part& part, absl::Time now) {
@@ -24,25 +23,37 @@ PartFacts FactsOf(const JobEntry& job, const Part& part, absl::Time now) {
           .failed = HasFailed(job, part, now)};
 }
 
-// Returns true if NextStep() may return a step now. Steps that only time causes have a wake time.
+// Returns the number of parts that the job waits for. Of a RUNNING job, it is 0.
+int Waiting(const JobEntry& entry) {
+  if (entry.job.phase() == v1::RUNNING) return 0;
+  const PartCounts& counts = entry.counts;
+  return entry.job.phase() == v1::STOPPING ? counts.with_processes()
+                                           : counts.parts() - counts.started();
+}
+
+// Returns true if LookAtJob() may return a step now that changes more than the reason. Steps that
+// only time causes have a wake time.
 bool MayStep(const JobEntry& entry) {
   const PartCounts& counts = entry.counts;
-  const int waiting = entry.job.phase() == v1::STOPPING ? counts.with_processes()
-                                                        : counts.parts() - counts.started();
-  // The reason of the job names the nodes that it waits for, if they are few, so
-  // the reason changes.
-  if (entry.job.phase() != v1::RUNNING && waiting <= kMaxNames) return true;
-  if (entry.job.phase() == v1::STOPPING) return counts.failed() > 0;
-  return counts.failed() > 0 || counts.ended_well() == counts.parts();
+  if (counts.failed() > 0) return true;
+  if (entry.job.phase() != v1::RUNNING && Waiting(entry) == 0) return true;
+  return entry.job.phase() != v1::STOPPING && counts.ended_well() == counts.parts();
+}
+
+// Returns true if the job's reason names the nodes that it waits for, because they are few.
+bool NamesNodes(const JobEntry& entry) {
+  const int waiting = Waiting(entry);
+  return waiting > 0 && waiting <= kMaxNames;
 }
 
 }  // namespace
 
-PartCounts CountParts(const ClusterState& state, const JobEntry& job, absl::Time now) {
-  std::vector<PartFacts> parts;
-  for (const Part& part : LookAtParts(state, job, now)) parts.push_back(FactsOf(job, part, now));
+PartCounts CountParts(const JobEntry& job, absl::Span<const Part> parts, absl::Time now) {
+  std::vector<PartFacts> facts;
+  facts.reserve(parts.size());
+  for (const Part& part : parts) facts.push_back(FactsOf(job, part, now));
   PartCounts counts;
-  counts.SetAll(std::move(parts));
+  counts.SetAll(std::move(facts));
   return counts;
 }
 
@@ -54,10 +65,14 @@ void CountReport(const NodeEntry& node, absl::Time now, ClusterState* state) {
       continue;
     }
     state->agenda.WakeBy(id, SilentFrom(*state, node));
-    const bool before = MayStep(job);
+    const bool stepped = MayStep(job);
+    const bool named = NamesNodes(job);
     const Part part = LookAtPart(*state, job, machine_rank, now);
-    const bool changed = job.counts.Set(machine_rank, FactsOf(job, part, now));
-    if (changed && (before || MayStep(job))) state->agenda.Touch(id);
+    if (!job.counts.Set(machine_rank, FactsOf(job, part, now))) continue;
+    if (stepped || MayStep(job)) state->agenda.Touch(id);
+    if (!named && !NamesNodes(job)) continue;
+    job.explain_at = now + kExplainAfter;
+    state->agenda.WakeBy(id, job.explain_at);
   }
 }
 

@@ -3,16 +3,23 @@
 #pragma once
 
 #include "absl/time/time.h"
+#include "absl/types/span.h"
 #include "coordinator/core/cluster_state.h"
+#include "coordinator/core/part.h"
 
 namespace accel::coordinator {
 
-// Looks at all parts of a job that holds nodes, and returns their counts.
-PartCounts CountParts(const ClusterState& state, const JobEntry& job, absl::Time now);
+// How long the parts of a job must be unchanged until its reason names the nodes that it waits for.
+// The last nodes of a job usually start together. A reason for each of them would be a version of
+// the job that is stored and sent, and nobody would have the time to read it.
+inline constexpr absl::Duration kExplainAfter = absl::Milliseconds(100);
+
+// Returns the counts of all parts of a job.
+PartCounts CountParts(const JobEntry& job, absl::Span<const Part> parts, absl::Time now);
 
 // Counts the parts of all jobs on a node again, because the node's report has changed. Puts jobs
-// that may need a step on the agenda. Wakes each job at the time at which the node would
-// count as silent.
+// that may need a step on the agenda, and after a moment without a change those that need only
+// another reason. Wakes each job at the time at which the node would count as silent.
 void CountReport(const NodeEntry& node, absl::Time now, ClusterState* state);
 
 }  // namespace accel::coordinator

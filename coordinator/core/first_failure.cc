@@ -85,7 +85,7 @@ struct Candidate {
   int remoteness() const { return exit == nullptr ? kLossRemoteness : Remoteness(*exit); }
 };
 
-std::vector<Candidate> Candidates(const JobEntry& entry, const std::vector<Part>& parts,
+std::vector<Candidate> Candidates(const JobEntry& entry, absl::Span<const Part> parts,
                                   absl::Time now) {
   std::vector<Candidate> found;
   for (const Part& part : parts) {
@@ -157,12 +157,12 @@ bool MayFollowFromLoss(const v1::FailureCause& cause) {
 
 }  // namespace
 
-std::optional<FoundFailure> FirstFailure(const JobEntry& entry, const std::vector<Part>& parts,
+std::optional<FoundFailure> FirstFailure(const JobEntry& entry, absl::Span<const Part> parts,
                                          absl::Time now) {
   return Choose(entry, Candidates(entry, parts, now));
 }
 
-std::optional<FoundFailure> EarlierFailure(const JobEntry& entry, const std::vector<Part>& parts,
+std::optional<FoundFailure> EarlierFailure(const JobEntry& entry, absl::Span<const Part> parts,
                                            absl::Time now) {
   const v1::FailureCause& cause = entry.job.cause();
   if (cause.exit().kind() == v1::ExitRecord::TIMED_OUT) return std::nullopt;
@@ -177,7 +177,7 @@ std::optional<FoundFailure> EarlierFailure(const JobEntry& entry, const std::vec
   return Choose(entry, std::move(candidates));
 }
 
-v1::LaterFailures CountLater(const JobEntry& entry, const std::vector<Part>& parts) {
+v1::LaterFailures CountLater(const JobEntry& entry, absl::Span<const Part> parts) {
   v1::LaterFailures later;
   absl::Time last = entry.failed.latest;
   // A map, because a malicious node may report a different exit code for each of its ranks.
@@ -210,8 +210,7 @@ v1::LaterFailures CountLater(const JobEntry& entry, const std::vector<Part>& par
   return later;
 }
 
-std::vector<std::string> LastLinesOf(const v1::FailureCause& cause,
-                                     const std::vector<Part>& parts) {
+std::vector<std::string> LastLinesOf(const v1::FailureCause& cause, absl::Span<const Part> parts) {
   for (const Part& part : parts) {
     for (const v1::ObservedWorker* worker : ExitedWorkers(part)) {
       if (worker->rank() == cause.rank()) return BoundedLines(*worker);

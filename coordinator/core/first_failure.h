@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "coordinator/core/part.h"
 
 namespace accel::coordinator {
@@ -40,7 +41,7 @@ struct FoundFailure {
 //
 // Of equally likely failures, returns the earliest one. Of equally early ones, returns that of
 // the lowest rank.
-std::optional<FoundFailure> FirstFailure(const JobEntry& entry, const std::vector<Part>& parts,
+std::optional<FoundFailure> FirstFailure(const JobEntry& entry, absl::Span<const Part> parts,
                                          absl::Time now);
 
 // Returns a failure that came before the cause, while the generation is being stopped. Returns
@@ -54,15 +55,15 @@ std::optional<FoundFailure> FirstFailure(const JobEntry& entry, const std::vecto
 //   (cluster_state.h), so the rank most likely failed because its peer had gone.
 //
 // Of several such failures, chooses one as FirstFailure() does.
-std::optional<FoundFailure> EarlierFailure(const JobEntry& entry, const std::vector<Part>& parts,
+std::optional<FoundFailure> EarlierFailure(const JobEntry& entry, absl::Span<const Part> parts,
                                            absl::Time now);
 
 // Counts the failed ranks other than the cause. Leaves out ranks that SIGTERM or SIGKILL ended,
 // because that is how a generation is stopped. An out-of-memory kill is counted.
-v1::LaterFailures CountLater(const JobEntry& entry, const std::vector<Part>& parts);
+v1::LaterFailures CountLater(const JobEntry& entry, absl::Span<const Part> parts);
 
 // Returns the last lines of output, as known now, of the rank that `cause` names. Returns an empty
 // list if there are none.
-std::vector<std::string> LastLinesOf(const v1::FailureCause& cause, const std::vector<Part>& parts);
+std::vector<std::string> LastLinesOf(const v1::FailureCause& cause, absl::Span<const Part> parts);
 
 }  // namespace accel::coordinator

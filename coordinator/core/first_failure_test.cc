@@ -152,6 +152,20 @@ TEST(FirstFailure, RanksThatAreNotThePartsAreIgnored) {
   EXPECT_FALSE(world.First().has_value());
 }
 
+TEST(ExitedWorkers, AreSortedAndListedOnce) {
+  TwoNodes world({Exited(2), Exited(3), {}, {}});
+  v1::ObservedGeneration& observed = world.observed[0];
+  observed.mutable_workers()->SwapElements(0, 1);
+  v1::ObservedWorker again = observed.workers(0);  // Rank 1.
+  *again.mutable_exit() = Exited(7);
+  *observed.add_workers() = again;
+  const auto exited = ExitedWorkers(world.parts[0]);
+  ASSERT_EQ(exited.size(), 2u);
+  EXPECT_EQ(exited[0]->rank(), 0);
+  EXPECT_EQ(exited[1]->rank(), 1);
+  EXPECT_EQ(exited[1]->exit().code(), 3) << "the first one counts";
+}
+
 TEST(FirstFailure, KeepsABoundedPartOfTheOutput) {
   TwoNodes world({Exited(1), v1::ExitRecord(), v1::ExitRecord(), v1::ExitRecord()});
   v1::ObservedWorker* worker = world.observed[0].mutable_workers(0);

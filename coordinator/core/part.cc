@@ -94,6 +94,7 @@ Part LookAtPart(const ClusterState& state, const JobEntry& job, int machine_rank
 std::vector<Part> LookAtParts(const ClusterState& state, const JobEntry& job, absl::Time now) {
   std::vector<Part> parts;
   const int count = CurrentGeneration(job.job)->placements_size();
+  parts.reserve(static_cast<size_t>(count));
   for (int i = 0; i < count; ++i) parts.push_back(LookAtPart(state, job, i, now));
   return parts;
 }
@@ -116,15 +117,18 @@ bool NodeCouldNotStart(const Part& part) {
 }
 
 std::vector<const v1::ObservedWorker*> ExitedWorkers(const Part& part) {
-  std::map<int, const v1::ObservedWorker*> by_rank;
-  if (part.observed == nullptr) return {};
+  std::vector<const v1::ObservedWorker*> exited;
+  if (part.observed == nullptr) return exited;
   for (const v1::ObservedWorker& worker : part.observed->workers()) {
     const int local = worker.rank() - part.placement->first_rank();
     if (!worker.has_exit() || local < 0 || local >= part.placement->processes()) continue;
-    by_rank.emplace(worker.rank(), &worker);
+    exited.push_back(&worker);
   }
-  std::vector<const v1::ObservedWorker*> exited;
-  for (const auto& [rank, worker] : by_rank) exited.push_back(worker);
+  // A node may list its ranks in any order, and a rank twice. The first one counts.
+  const auto before = [](const auto* a, const auto* b) { return a->rank() < b->rank(); };
+  const auto same = [](const auto* a, const auto* b) { return a->rank() == b->rank(); };
+  std::stable_sort(exited.begin(), exited.end(), before);
+  exited.erase(std::unique(exited.begin(), exited.end(), same), exited.end());
   return exited;
 }
 

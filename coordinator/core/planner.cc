@@ -6,9 +6,7 @@
 #include <utility>
 
 #include "common/job_phase.h"
-#include "coordinator/core/counting.h"
 #include "coordinator/core/growth.h"
-#include "coordinator/core/job_state.h"
 #include "coordinator/core/ledger.h"
 #include "coordinator/core/perform.h"
 #include "coordinator/core/queue.h"
@@ -56,16 +54,15 @@ void PlanDrops(const ClusterState& state, std::vector<Action>* actions) {
 
 // Stores what the plan has found: the times of the next looks, the counts of parts, and what the
 // reasons in the lines say.
-void NoteLooks(const Plan& plan, absl::Time now, ClusterState* state) {
-  for (const auto& [id, time] : plan.job_times) {
-    state->agenda.WakeAt(id, time);
-    JobEntry* job = FindJob(state, id);
-    if (job != nullptr && HoldsNodes(job->job.phase())) job->counts = CountParts(*state, *job, now);
+void NoteLooks(Plan* plan, ClusterState* state) {
+  for (auto& [id, look] : plan->looks) {
+    state->agenda.WakeAt(id, look.wake_at);
+    if (look.counts.known()) FindJob(state, id)->counts = std::move(look.counts);
   }
-  if (plan.queue_at.has_value()) state->agenda.WakeQueueAt(*plan.queue_at);
+  if (plan->queue_at.has_value()) state->agenda.WakeQueueAt(*plan->queue_at);
   for (WaitingLine* line : {&state->waiting.gpu_line, &state->waiting.cpu_line}) {
-    for (const common::JobId& id : plan.queue.behind) line->SaysBehind(id);
-    for (const common::JobId& id : plan.queue.in_front) line->SaysOther(id);
+    for (const common::JobId& id : plan->queue.behind) line->SaysBehind(id);
+    for (const common::JobId& id : plan->queue.in_front) line->SaysOther(id);
   }
 }
 
@@ -78,17 +75,14 @@ Plan MakePlan(const ClusterState& state, const Agenda::Due& due, absl::Time now,
   std::set<common::JobId> stepping;
   for (const common::JobId& id : due.jobs) {
     const JobEntry* job = FindJob(state, id);
-    absl::Time wake_at = absl::InfiniteFuture();
-    std::optional<Action> step;
-    if (job != nullptr && !common::IsFinal(job->job.phase())) {
-      step = NextStep(state, *job, now, &wake_at);
-    }
-    if (step.has_value()) {
-      plan.actions.push_back(*std::move(step));
+    Look look;
+    if (job != nullptr && !common::IsFinal(job->job.phase())) look = LookAtJob(state, *job, now);
+    if (look.step.has_value()) {
+      plan.actions.push_back(*std::move(look.step));
       stepping.insert(id);
     } else {
-      plan.job_times.emplace_back(id, wake_at);
-      plan.wake_at = std::min(plan.wake_at, wake_at);
+      plan.wake_at = std::min(plan.wake_at, look.wake_at);
+      plan.looks.emplace_back(id, std::move(look));
     }
   }
   PlanRoom(state, due, stepping, now, waiting, ledger, &plan);
@@ -117,7 +111,7 @@ Plan PlanToRest(absl::Time now, absl::Time wall, ClusterState* state, Changes* c
   for (int round = 0;; ++round) {
     const Agenda::Due due = state->agenda.Take(now);
     Plan plan = MakePlan(*state, due, now, state->waiting, &state->ledger);
-    NoteLooks(plan, now, state);
+    NoteLooks(&plan, state);
     if (plan.actions.empty()) {
       plan.wake_at = NextLook(*state);
       return plan;

@@ -20,6 +20,7 @@
 #include "coordinator/core/cluster_state.h"
 #include "coordinator/core/ledger.h"
 #include "coordinator/core/queue.h"
+#include "coordinator/core/step.h"
 #include "coordinator/core/waiting_jobs.h"
 
 namespace accel::coordinator {
@@ -28,10 +29,10 @@ struct Plan {
   std::vector<Action> actions;  // The caller performs them in this order.
   std::string reason;           // The first action's reason. Empty if there are no actions.
   absl::Time wake_at;           // The caller plans again by then, even without an event.
-  // The times at which the jobs that the plan has looked at may need an action, even without an
-  // event. Leaves out jobs with an action in this plan.
-  std::vector<std::pair<common::JobId, absl::Time>> job_times;
-  // The same time for the queue. nullopt if the plan has not looked at it.
+  // What the plan has found about jobs that have no action in it.
+  std::vector<std::pair<common::JobId, Look>> looks;
+  // When the queue may need an action even without an event. nullopt if the plan has not looked at
+  // it.
   std::optional<absl::Time> queue_at;
   QueuePass queue;  // What the lines must remember of this plan.
 };

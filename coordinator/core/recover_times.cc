@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "coordinator/core/counting.h"
 #include "coordinator/core/grace.h"
 
 namespace accel::coordinator {
@@ -39,6 +40,8 @@ void LimitTimes(const ClusterState& state, absl::Time now, JobEntry* entry) {
     entry->end_by = std::min(entry->end_by, now + absl::Milliseconds(spec.time_limit_ms()));
   }
   entry->not_before = std::min(entry->not_before, now + limits.longest_restart_pause);
+  // The stored reason holds until the nodes have had time to report.
+  entry->explain_at = now + kExplainAfter;
   for (absl::Time* past : {&entry->started, &entry->failed.earliest, &entry->failed.latest}) {
     *past = std::min(*past, now);
   }

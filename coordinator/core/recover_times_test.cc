@@ -5,6 +5,8 @@
 
 #include <string>
 
+#include "coordinator/core/counting.h"
+
 namespace accel::coordinator {
 namespace {
 
@@ -46,6 +48,7 @@ TEST_F(RecoverTimesTest, ThePresentClockChangesNothing) {
   EXPECT_EQ(entry.start_by, now_ + absl::Seconds(50));
   EXPECT_EQ(entry.end_by, now_ + absl::Seconds(80));
   EXPECT_EQ(entry.not_before, now_ + absl::Seconds(3));
+  EXPECT_EQ(entry.explain_at, now_ + kExplainAfter);
   EXPECT_EQ(entry.started, now_ - absl::Seconds(10));
   EXPECT_EQ(entry.failed.earliest, now_ - absl::Seconds(2));
   EXPECT_EQ(entry.failed.latest, now_ - absl::Seconds(1));

@@ -52,6 +52,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "coordinator/core/counting.h"
 #include "coordinator/core/failure_policy.h"
 #include "coordinator/core/first_failure.h"
 #include "coordinator/core/generation_end.h"
@@ -86,7 +87,7 @@ class JobView {
         now_(now),
         parts_(LookAtParts(state, entry, now)) {}
 
-  std::optional<Action> NextStep() const {
+  std::optional<Action> NextStep() {
     if (job_.phase() == v1::STOPPING) return Stopping();
     const bool starting = job_.phase() == v1::STARTING;
     if (starting && All(IsStarted)) {
@@ -107,9 +108,10 @@ class JobView {
   }
 
   // Returns the time at which a step may follow without an event. This is the start deadline, the
-  // time limit, or the time from which a node that still has processes counts as silent.
+  // time limit, the time for another reason, or the time from which a node that still has processes
+  // counts as silent. NextStep() must have returned nullopt.
   absl::Time WakeAt() const {
-    absl::Time wake_at = entry_.start_by;
+    absl::Time wake_at = std::min(entry_.start_by, explain_at_);
     if (job_.phase() != v1::STOPPING) wake_at = std::min(wake_at, entry_.end_by);
     for (const Part& part : parts_) {
       if (!HasProcesses(part)) continue;
@@ -118,6 +120,8 @@ class JobView {
     }
     return wake_at;
   }
+
+  PartCounts Counts() const { return CountParts(entry_, parts_, now_); }
 
  private:
   bool All(bool (*holds)(const Part&)) const {
@@ -182,7 +186,9 @@ class JobView {
     replace.next = entry_.cancelled_since ? job_.next() : verdict.next;
     replace.spends = verdict.spends;
     replace.grace = GraceAfter(failure.cause);
-    replace.reason = WaitingToEnd(DescribeFailureFirst(failure.cause));
+    replace.reason =
+        WaitingToEnd(replace.next == v1::TO_CANCELLED ? WhyStopping(job_, replace.next)
+                                                      : DescribeFailureFirst(failure.cause));
     replace.cause = std::move(failure.cause);
     return replace;
   }
@@ -229,7 +235,7 @@ class JobView {
     return stop;
   }
 
-  std::optional<Action> Starting() const {
+  std::optional<Action> Starting() {
     const std::vector<std::string> waiting = NodesWhere(parts_, NotStarted);
     if (now_ >= entry_.start_by) {
       return Failed({TimedOut(job_, absl::StrCat("not every rank was started within the deadline; ",
@@ -240,7 +246,7 @@ class JobView {
                             NameNodes(waiting), "."));
   }
 
-  std::optional<Action> Stopping() const {
+  std::optional<Action> Stopping() {
     if (entry_.cancel) {
       const bool instead = job_.next() == v1::TO_RESTARTING;
       const v1::AfterStop next = instead ? v1::TO_CANCELLED : job_.next();
@@ -259,8 +265,13 @@ class JobView {
     return EndOfGeneration(state_.limits, entry_, parts_);
   }
 
-  std::optional<Action> Say(std::string reason) const {
+  // Changes the reason, but not while the parts change.
+  std::optional<Action> Say(std::string reason) {
     if (reason == job_.reason()) return std::nullopt;
+    if (now_ < entry_.explain_at) {
+      explain_at_ = entry_.explain_at;
+      return std::nullopt;
+    }
     return Explain{id_, std::move(reason)};
   }
 
@@ -270,19 +281,23 @@ class JobView {
   const common::JobId id_;
   const absl::Time now_;
   const std::vector<Part> parts_;
+  absl::Time explain_at_ = absl::InfiniteFuture();  // The time for a reason that must wait.
 };
 
 }  // namespace
 
-std::optional<Action> NextStep(const ClusterState& state, const JobEntry& job, absl::Time now,
-                               absl::Time* wake_at) {
+Look LookAtJob(const ClusterState& state, const JobEntry& job, absl::Time now) {
+  Look look;
   if (job.job.phase() == v1::PENDING || job.job.phase() == v1::RESTARTING) {
-    return UnplacedStep(job, now, wake_at);
+    look.step = UnplacedStep(job, now, &look.wake_at);
+    return look;
   }
-  const JobView view(state, job, now);
-  std::optional<Action> step = view.NextStep();
-  if (!step.has_value()) *wake_at = std::min(*wake_at, view.WakeAt());
-  return step;
+  JobView view(state, job, now);
+  look.step = view.NextStep();
+  if (look.step.has_value()) return look;
+  look.wake_at = view.WakeAt();
+  look.counts = view.Counts();
+  return look;
 }
 
 }  // namespace accel::coordinator

@@ -9,10 +9,18 @@
 
 namespace accel::coordinator {
 
-// Returns the next action for `job`, or nullopt if it needs none now. If nullopt, lowers *wake_at
-// to the time at which the job may need an action even without an event. Returns nullopt for a
-// PENDING job that waits for a place, because the queue decides about it (queue.h).
-std::optional<Action> NextStep(const ClusterState& state, const JobEntry& job, absl::Time now,
-                               absl::Time* wake_at);
+// What a look at one job has found.
+struct Look {
+  // What follows now. nullopt for a PENDING job that waits for a place, because the queue decides
+  // about it (queue.h).
+  std::optional<Action> step;
+  // When the job may need an action even without an event. Unset if there is a step.
+  absl::Time wake_at = absl::InfiniteFuture();
+  // The counts of the job's parts. Unknown if there is a step, or if the job holds no nodes.
+  PartCounts counts;
+};
+
+// Looks at a job whose phase is not final.
+Look LookAtJob(const ClusterState& state, const JobEntry& job, absl::Time now);
 
 }  // namespace accel::coordinator

@@ -1,5 +1,5 @@
 // Decides the next transition of a job that holds no nodes: it is PENDING, or RESTARTING after a
-// failed generation. NextStep() in step.h uses it.
+// failed generation. LookAtJob() in step.h uses it.
 #pragma once
 
 #include <optional>

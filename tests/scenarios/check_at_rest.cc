@@ -4,6 +4,7 @@
 #include "common/status_macros.h"
 #include "coordinator/core/counting.h"
 #include "coordinator/core/ledger.h"
+#include "coordinator/core/part.h"
 #include "coordinator/core/planner.h"
 #include "coordinator/core/sort_waiting.h"
 
@@ -42,7 +43,8 @@ absl::Status CheckAtRest(const coordinator::ClusterState& state, absl::Time now)
   }
   ACCEL_RETURN_IF_ERROR(CheckWaiting(state, now));
   for (const auto& [id, entry] : state.jobs) {
-    if (entry.counts.known() && entry.counts != CountParts(state, entry, now)) {
+    if (entry.counts.known() &&
+        entry.counts != CountParts(entry, LookAtParts(state, entry, now), now)) {
       return absl::FailedPreconditionError(
           absl::StrCat("the counts of job ", id.value(), " are wrong"));
     }
