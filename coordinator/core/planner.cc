@@ -60,10 +60,8 @@ void NoteLooks(Plan* plan, ClusterState* state) {
     if (look.counts.known()) FindJob(state, id)->counts = std::move(look.counts);
   }
   if (plan->queue_at.has_value()) state->agenda.WakeQueueAt(*plan->queue_at);
-  for (WaitingLine* line : {&state->waiting.gpu_line, &state->waiting.cpu_line}) {
-    for (const common::JobId& id : plan->queue.behind) line->SaysBehind(id);
-    for (const common::JobId& id : plan->queue.in_front) line->SaysOther(id);
-  }
+  for (const GroupNews& news : plan->queue.gpu_news) state->waiting.gpu_line.Remember(news);
+  for (const GroupNews& news : plan->queue.cpu_news) state->waiting.cpu_line.Remember(news);
 }
 
 }  // namespace

@@ -18,7 +18,9 @@
 namespace accel::coordinator {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using testing::StatusIs;
 
 v1::JobSpec SpecWithRestarts(int max_restarts) {
@@ -159,6 +161,23 @@ TEST_F(PlannerTest, ANodeRunsABoundedNumberOfJobs) {
   EXPECT_EQ(Job(third).reason(), "Waits: node a runs 2 jobs, its maximum.");
 }
 
+// What the reasons of the jobs of a line say.
+struct Told {
+  int answered = 0;
+  int behind = 0;
+  int others = 0;
+  bool operator==(const Told&) const = default;
+};
+Told CountTold(const WaitingLine& line) {
+  Told told;
+  for (const auto& [shape, group] : line.groups()) {
+    told.answered += static_cast<int>(group.answered.size());
+    told.behind += static_cast<int>(group.behind.size());
+    told.others += static_cast<int>(group.others.size());
+  }
+  return told;
+}
+
 // A long queue costs what a short one costs.
 TEST_F(PlannerTest, JobsBehindOneThatWaitsAreNotLookedAtAgain) {
   state_.limits.generations_per_node = 1;
@@ -173,7 +192,7 @@ TEST_F(PlannerTest, JobsBehindOneThatWaitsAreNotLookedAtAgain) {
   EXPECT_EQ(Job(behind.back()).reason(), "Waits behind earlier jobs that need no GPU.");
   const WaitingLine& line = state_.waiting.cpu_line;
   EXPECT_EQ(line.all().size(), 101u);
-  EXPECT_EQ(line.others().size(), 1u);
+  EXPECT_EQ(CountTold(line), (Told{.answered = 1, .behind = 100}));
   // A report that changes no offer leads to no pass over the queue.
   v1::NodeObserved report = Observed("b", 2);
   report.add_addresses("10.0.0.2");
@@ -189,7 +208,43 @@ TEST_F(PlannerTest, JobsBehindOneThatWaitsAreNotLookedAtAgain) {
   EXPECT_EQ(Job(behind[0]).phase(), v1::STARTING);
   EXPECT_EQ(Job(behind[1]).reason(), "Waits: node a runs 1 jobs, its maximum.");
   EXPECT_EQ(Job(behind[2]).reason(), "Waits behind earlier jobs that need no GPU.");
-  EXPECT_EQ(line.others().size(), 1u);
+  EXPECT_EQ(CountTold(line), (Told{.answered = 1, .behind = 98}));
+}
+
+// Jobs that fit no node block no other job, so the queue is as long for each new one.
+TEST_F(PlannerTest, JobsThatFitNowhereAreToldOnce) {
+  ASSERT_OK(Report("a", 1, 1));
+  for (int i = 0; i < 100; ++i) ASSERT_OK(Submit(/*nodes=*/2));
+  Rest();
+  const WaitingLine& line = state_.waiting.cpu_line;
+  EXPECT_EQ(CountTold(line), (Told{.answered = 100}));
+  const common::JobId newest = Submit(/*nodes=*/2).value();
+  const Plan plan =
+      MakePlan(state_, state_.agenda.Take(now_), now_, state_.waiting, &state_.ledger);
+  ASSERT_EQ(plan.queue.cpu_news.size(), 1u);
+  EXPECT_THAT(plan.queue.cpu_news[0].answered, ElementsAre(newest));
+  EXPECT_FALSE(plan.queue.cpu_news[0].answer.has_value());
+  EXPECT_THAT(plan.queue.cpu_news[0].behind, IsEmpty());
+}
+
+TEST_F(PlannerTest, AnotherAnswerIsToldToAllWhomItConcerns) {
+  state_.limits.generations_per_node = 1;
+  ASSERT_OK(Report("a", 1, 1));
+  ASSERT_OK(Submit());
+  std::vector<common::JobId> jobs;
+  for (int i = 0; i < 10; ++i) jobs.push_back(Submit(/*nodes=*/2).value());
+  const common::JobId small = Submit().value();
+  Rest();
+  for (const common::JobId& id : jobs) EXPECT_THAT(Job(id).reason(), HasSubstr("1 is connected"));
+  EXPECT_EQ(Job(small).reason(), "Waits: node a runs 1 jobs, its maximum.");
+  // With another node, the first of the large jobs waits for the one that runs. Those behind it,
+  // and the small one, wait for it.
+  ASSERT_OK(Report("b", 2, 1));
+  Rest();
+  EXPECT_EQ(Job(jobs[0]).reason(), "Waits: node a runs 1 jobs, its maximum.");
+  EXPECT_EQ(Job(jobs[9]).reason(), "Waits behind earlier jobs that need no GPU.");
+  EXPECT_EQ(Job(small).reason(), "Waits behind earlier jobs that need no GPU.");
+  EXPECT_EQ(CountTold(state_.waiting.cpu_line), (Told{.answered = 1, .behind = 10}));
 }
 
 TEST_F(PlannerTest, AFixedClusterRefusesWhatCanNeverFit) {
@@ -234,7 +289,8 @@ TEST_F(PlannerTest, APlanThatDoesNotSettleIsContinuedLater) {
   EXPECT_GT(plan.wake_at, now_);
   EXPECT_LE(plan.wake_at, now_ + absl::Seconds(1));
   // The reasons in the plan were not written, so none of them is remembered.
-  EXPECT_EQ(state_.waiting.cpu_line.others().size(), state_.waiting.cpu_line.all().size());
+  const Told told = CountTold(state_.waiting.cpu_line);
+  EXPECT_EQ(told.answered + told.behind, 0);
 }
 
 }  // namespace

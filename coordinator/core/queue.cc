@@ -1,12 +1,12 @@
 #include "coordinator/core/queue.h"
 
-#include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "common/exit_text.h"
@@ -56,6 +56,44 @@ std::set<common::NodeId> AvoidedBy(const JobEntry& entry) {
   return avoided;
 }
 
+// A group of a line during a pass.
+struct Turn {
+  const std::string& shape;
+  const WaitingGroup& group;
+  WaitingLine::Jobs::const_iterator next;  // The first job that the pass has not placed.
+  // Why that job, and so the rest of the group, was not placed. Nodes only fill up during a pass,
+  // so what did not fit once does not fit later in the same pass.
+  std::optional<PlacementDecision> refusal;
+};
+
+// A line during a pass.
+struct Line {
+  Line(const WaitingLine& line, v1::Devices on, std::string behind_others, QueuePass* pass)
+      : devices(on),
+        behind(std::move(behind_others)),
+        news(on == v1::ON_GPUS ? pass->gpu_news : pass->cpu_news) {
+    turns.reserve(line.groups().size());
+    for (const auto& [shape, group] : line.groups()) {
+      turns.push_back({shape, group, group.all.begin(), std::nullopt});
+      Enter(&turns.back());
+    }
+  }
+
+  // Puts the next job of a group, if there is one, among those that the pass must look at.
+  void Enter(Turn* turn) {
+    if (turn->next != turn->group.all.end()) heads.emplace(turn->next->first.value(), turn);
+  }
+
+  bool done() const { return blocked_by.has_value() || heads.empty(); }
+
+  const v1::Devices devices;
+  const std::string behind;  // The reason of jobs behind one that waits for others to end.
+  std::vector<GroupNews>& news;
+  std::vector<Turn> turns;
+  std::map<absl::string_view, Turn*> heads;  // By the id of their next job.
+  std::optional<common::JobId> blocked_by;   // The job that waits for others to end.
+};
+
 // One pass over both lines.
 class Pass {
  public:
@@ -65,77 +103,57 @@ class Pass {
         stepping_(stepping),
         ledger_(*ledger),
         actions_(*actions),
-        gpu_line_(waiting.gpu_line, v1::ON_GPUS, "Waits behind earlier jobs that need GPUs."),
-        cpu_line_(waiting.cpu_line, v1::ON_CPUS, "Waits behind earlier jobs that need no GPU.") {}
+        gpu_line_(waiting.gpu_line, v1::ON_GPUS, "Waits behind earlier jobs that need GPUs.",
+                  &pass_),
+        cpu_line_(waiting.cpu_line, v1::ON_CPUS, "Waits behind earlier jobs that need no GPU.",
+                  &pass_) {}
 
   QueuePass Run() && {
-    while (Line* line = LineOfOldest()) {
-      const auto& [id, entry] = *line->next++;
-      if (!stepping_.contains(id)) line->waits = PlanJob(id, *entry, *line);
-    }
-    for (const Line* line : {&gpu_line_, &cpu_line_}) {
-      if (!line->waits) continue;
-      pass_.blocked = true;
-      if (line->next == line->all.end()) continue;
-      for (auto job = line->others.lower_bound(line->next->first); job != line->others.end();
-           ++job) {
-        if (stepping_.contains(job->first)) continue;
-        Say(job->second->job, line->behind);
-        pass_.behind.push_back(job->first);
-      }
+    while (Line* line = LineOfOldest()) PlanOldest(line);
+    for (Line* line : {&gpu_line_, &cpu_line_}) {
+      pass_.blocked |= line->blocked_by.has_value();
+      for (const Turn& turn : line->turns) Tell(turn, *line);
     }
     return std::move(pass_);
   }
 
  private:
-  struct Line {
-    Line(const WaitingLine& line, v1::Devices on, std::string behind_others)
-        : all(line.all()),
-          others(line.others()),
-          devices(on),
-          behind(std::move(behind_others)),
-          next(all.begin()) {}
-
-    const WaitingLine::Jobs& all;
-    const WaitingLine::Jobs& others;
-    const v1::Devices devices;
-    const std::string behind;  // The reason of jobs behind one that waits for others to end.
-    WaitingLine::Jobs::const_iterator next;
-    bool waits = false;  // A job of the line waits for others to end.
-  };
-
-  // Returns the line whose next job is the oldest, or null if both lines wait or are empty.
+  // Returns the line whose next job is the oldest, or null if both lines are done.
   Line* LineOfOldest() {
-    Line* oldest = nullptr;
-    for (Line* line : {&gpu_line_, &cpu_line_}) {
-      if (line->waits || line->next == line->all.end()) continue;
-      if (oldest == nullptr || line->next->first < oldest->next->first) oldest = line;
-    }
-    return oldest;
+    if (gpu_line_.done() && cpu_line_.done()) return nullptr;
+    if (cpu_line_.done()) return &gpu_line_;
+    if (gpu_line_.done()) return &cpu_line_;
+    return gpu_line_.heads.begin()->first < cpu_line_.heads.begin()->first ? &gpu_line_
+                                                                           : &cpu_line_;
   }
 
-  // Returns true if the job waits for others to end.
-  bool PlanJob(const common::JobId& id, const JobEntry& entry, const Line& line) {
-    const v1::Job& job = entry.job;
-    const std::pair<absl::string_view, v1::Devices> shape(entry.shape, line.devices);
-    auto known = refused_.find(shape);
-    if (known == refused_.end()) {
-      PlacementDecision decision = Place(job.spec(), line.devices, AvoidedBy(entry), ledger_);
+  void PlanOldest(Line* line) {
+    const auto head = line->heads.begin();
+    Turn& turn = *head->second;
+    line->heads.erase(head);
+    const auto& [id, entry] = *turn.next;
+    if (stepping_.contains(id) || HasAction(id, *entry, line->devices, &turn)) {
+      ++turn.next;
+      line->Enter(&turn);
+    } else if (turn.refusal->wait == PlacementDecision::Wait::kJobs) {
+      line->blocked_by = id;
+    }
+  }
+
+  // Returns true if the pass places the job, or ends it. Otherwise turn->refusal has the reason.
+  bool HasAction(const common::JobId& id, const JobEntry& entry, v1::Devices devices, Turn* turn) {
+    if (!turn->refusal.has_value()) {
+      PlacementDecision decision = Place(entry.job.spec(), devices, AvoidedBy(entry), ledger_);
       if (decision.assignment.has_value()) {
         ledger_.Take(decision.assignment->placements);
-        actions_.push_back(Start(id, line.devices, *std::move(decision.assignment)));
-        return false;
+        actions_.push_back(Start(id, devices, *std::move(decision.assignment)));
+        return true;
       }
-      known = refused_.emplace(shape, std::move(decision)).first;
+      turn->refusal = std::move(decision);
     }
-    const PlacementDecision& decision = known->second;
-    if (decision.wait == PlacementDecision::Wait::kNodes && IsComplete()) {
-      actions_.push_back(Refuse(id, decision.reason));
-      return false;
-    }
-    Say(job, decision.reason);
-    if (!line.others.contains(id)) pass_.in_front.push_back(id);
-    return decision.wait == PlacementDecision::Wait::kJobs;
+    if (turn->refusal->wait != PlacementDecision::Wait::kNodes || !IsComplete()) return false;
+    actions_.push_back(Refuse(id, turn->refusal->reason));
+    return true;
   }
 
   // Returns true if no further nodes will connect.
@@ -144,23 +162,59 @@ class Pass {
            static_cast<int>(ledger_.offers().size()) >= state_.limits.fixed_nodes;
   }
 
-  void Say(const v1::Job& job, const std::string& reason) {
-    if (!job.has_cause() && reason == job.reason()) return;
-    std::string text = WithLastFailure(job, reason);
-    if (text == job.reason()) return;
-    actions_.push_back(Explain{common::JobId(job.job_id()), std::move(text)});
+  // Tells the jobs of a group that remain why they wait. Those up to the job that blocks the line
+  // wait for the answer. The others wait behind that job.
+  void Tell(const Turn& turn, const Line& line) {
+    const WaitingGroup& group = turn.group;
+    if (turn.next == group.all.end()) return;
+    GroupNews news{turn.shape, std::nullopt, {}, {}};
+    const common::JobId& first = turn.next->first;
+    // Returns the first of the jobs that wait behind the job that blocks the line.
+    const auto first_behind = [&line, &first](const WaitingLine::Jobs& jobs) {
+      if (!line.blocked_by.has_value()) return jobs.end();
+      return *line.blocked_by < first ? jobs.lower_bound(first)
+                                      : jobs.upper_bound(*line.blocked_by);
+    };
+    const auto answer = [&](const WaitingLine::Jobs& jobs, std::vector<common::JobId>* told) {
+      Say(jobs.lower_bound(first), first_behind(jobs), turn.refusal->reason, told);
+    };
+    const auto defer = [&](const WaitingLine::Jobs& jobs) {
+      Say(first_behind(jobs), jobs.end(), line.behind, &news.behind);
+    };
+    if (turn.refusal.has_value() && turn.refusal->reason != group.answer) {
+      news.answer = turn.refusal->reason;
+      answer(group.answered, nullptr);
+    }
+    if (turn.refusal.has_value()) {
+      answer(group.behind, &news.answered);
+      answer(group.others, &news.answered);
+    }
+    defer(group.answered);
+    defer(group.others);
+    if (news.answer.has_value() || !news.answered.empty() || !news.behind.empty()) {
+      line.news.push_back(std::move(news));
+    }
+  }
+
+  // Tells this reason to the jobs from `job` to `end`, and adds them to *told unless it is null.
+  void Say(WaitingLine::Jobs::const_iterator job, WaitingLine::Jobs::const_iterator end,
+           const std::string& reason, std::vector<common::JobId>* told) {
+    for (; job != end; ++job) {
+      const auto& [id, entry] = *job;
+      if (stepping_.contains(id)) continue;  // Its own step takes it out of the line.
+      if (told != nullptr) told->push_back(id);
+      const std::string text = WithLastFailure(entry->job, reason);
+      if (text != entry->job.reason()) actions_.push_back(Explain{id, text});
+    }
   }
 
   const ClusterState& state_;
   const std::set<common::JobId>& stepping_;
   Ledger& ledger_;
   std::vector<Action>& actions_;
+  QueuePass pass_;
   Line gpu_line_;
   Line cpu_line_;
-  // The decisions about jobs that were not placed, by shape. Nodes only fill up during a pass. A
-  // shape that did not fit once therefore does not fit later in the same pass.
-  absl::flat_hash_map<std::pair<absl::string_view, v1::Devices>, PlacementDecision> refused_;
-  QueuePass pass_;
 };
 
 }  // namespace
@@ -168,7 +222,6 @@ class Pass {
 QueuePass PlanQueue(const ClusterState& state, const WaitingJobs& waiting,
                     const std::set<common::JobId>& stepping, Ledger* ledger,
                     std::vector<Action>* actions) {
-  if (waiting.gpu_line.all().empty() && waiting.cpu_line.all().empty()) return {};
   return Pass(state, waiting, stepping, ledger, actions).Run();
 }
 

@@ -16,10 +16,9 @@ namespace accel::coordinator {
 
 // The results of a pass over the queue, apart from its actions.
 struct QueuePass {
-  // Jobs whose reason will say that they wait behind earlier jobs, and jobs whose reason will say
-  // something else. Leaves out jobs of which the line knows this already.
-  std::vector<common::JobId> behind;
-  std::vector<common::JobId> in_front;
+  // What the jobs of each line were told. Leaves out what the line knows already.
+  std::vector<GroupNews> gpu_news;
+  std::vector<GroupNews> cpu_news;
   bool blocked = false;  // A job waits for others to end.
 };
 

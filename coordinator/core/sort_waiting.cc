@@ -17,9 +17,9 @@ void Sort(const ClusterState& state, const JobEntry& entry, WaitingJobs* waiting
   const common::JobId id(job.job_id());
   const bool queued = job.phase() == v1::PENDING;
   const bool gpu = queued && DevicesOf(job, state) == v1::ON_GPUS;
-  if (queued) (gpu ? waiting->gpu_line : waiting->cpu_line).Insert(id, &entry);
-  if (!gpu) waiting->gpu_line.Erase(id);
-  if (!queued || gpu) waiting->cpu_line.Erase(id);
+  if (queued) (gpu ? waiting->gpu_line : waiting->cpu_line).Insert(id, entry.shape, &entry);
+  if (!gpu) waiting->gpu_line.Erase(id, entry.shape);
+  if (!queued || gpu) waiting->cpu_line.Erase(id, entry.shape);
   if (IsSmall(job)) {
     waiting->growable.emplace(id, &entry);
   } else {

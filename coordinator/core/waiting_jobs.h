@@ -1,12 +1,15 @@
 // The jobs that wait for room: two lines of queued jobs, and elastic jobs that may grow.
 //
-// A job that waits for others to end blocks the jobs behind it, so the planner looks at a line only
-// up to that job. The reasons of the jobs behind it say that they wait behind earlier jobs. A line
-// remembers the jobs whose reason may say something else: those that came since the last look, and
-// those that were in front then. Only these are looked at again (docs/decisions/0046).
+// A pass over a line follows each submit and each end of a job, so it must not look at each of ten
+// thousand jobs. A line therefore has groups: jobs of one shape (ShapeOf() in job_spec.h) get the
+// same answer. A pass asks once for each group. A group knows what the reasons of its jobs say, so
+// only those that say something else are told (docs/decisions/0046).
 #pragma once
 
 #include <map>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "common/ids.h"
 
@@ -14,35 +17,46 @@ namespace accel::coordinator {
 
 struct JobEntry;
 
+// The jobs of a line that have the same shape.
+struct WaitingGroup {
+  using Jobs = std::map<common::JobId, const JobEntry*>;  // Oldest first.
+
+  Jobs all;
+  std::string answer;  // Why the first of them was not placed.
+  // Each job is in one of these. Its reason says the answer, or that it waits behind earlier jobs,
+  // or may say something else, because the job is new.
+  Jobs answered;
+  Jobs behind;
+  Jobs others;
+};
+
+// What a pass has told the jobs of a group. The reasons change when the plan is performed.
+struct GroupNews {
+  std::string shape;
+  std::optional<std::string> answer;  // If it is another one.
+  std::vector<common::JobId> answered;
+  std::vector<common::JobId> behind;
+};
+
 // A line of queued jobs. Not thread-safe.
 class WaitingLine {
  public:
-  using Jobs = std::map<common::JobId, const JobEntry*>;  // Oldest first.
+  using Jobs = WaitingGroup::Jobs;
 
   // Adds a job. Does nothing if the job is in the line.
-  void Insert(const common::JobId& id, const JobEntry* entry) {
-    if (all_.emplace(id, entry).second) others_.emplace(id, entry);
-  }
-  void Erase(const common::JobId& id) {
-    all_.erase(id);
-    others_.erase(id);
-  }
-
-  // Notes that the job's reason says that it waits behind earlier jobs, or that it says something
-  // else. Does nothing if the job is not in the line.
-  void SaysBehind(const common::JobId& id) { others_.erase(id); }
-  void SaysOther(const common::JobId& id) {
-    const auto job = all_.find(id);
-    if (job != all_.end()) others_.insert(*job);
-  }
+  void Insert(const common::JobId& id, const std::string& shape, const JobEntry* entry);
+  // Removes a job, if it is in the line.
+  void Erase(const common::JobId& id, const std::string& shape);
+  // Remembers what the reasons of a group say now. Leaves out jobs that are no longer in the line.
+  void Remember(const GroupNews& news);
 
   const Jobs& all() const { return all_; }
-  // The jobs whose reason may say something else than that they wait behind earlier jobs.
-  const Jobs& others() const { return others_; }
+  // By shape.
+  const std::map<std::string, WaitingGroup>& groups() const { return groups_; }
 
  private:
   Jobs all_;
-  Jobs others_;
+  std::map<std::string, WaitingGroup> groups_;
 };
 
 struct WaitingJobs {
