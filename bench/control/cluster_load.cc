@@ -29,6 +29,7 @@
 #include "cli/coordinator_client.h"
 #include "common/clock.h"
 #include "common/descriptors.h"
+#include "common/priority.h"
 #include "common/random_hex.h"
 
 namespace accel::bench {
@@ -123,6 +124,7 @@ void Measure(char** argv) {
   const std::string address = argv[1];
   const Process coordinator(argv[2]);
   const int agents = std::atoi(argv[3]);
+  if (agents > 0) common::RaiseDaemonPriority();  // As real agents do.
   const absl::Duration steady = absl::Seconds(std::atoi(argv[6]));
   const auto client = Check(CoordinatorClient::Connect(address));
   client->AwaitConnection(absl::Seconds(10));

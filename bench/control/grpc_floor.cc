@@ -3,10 +3,9 @@
 //   grpc_floor STREAMS
 //
 // A server writes one message to each of STREAMS streams, and each client answers with one message.
-// Server and clients do nothing else. The messages are no larger than a start and its report in
-// `bench/run rendezvous`. No coordinator whose
-// agents use gRPC can start a job for less. Prints the seconds from the first write until the last
-// answer, and the server's CPU seconds meanwhile.
+// Server and clients do nothing else. The messages are as large as a start and its report in
+// `bench/run rendezvous`. No coordinator whose agents use gRPC can start a job for less. Prints the
+// seconds from the first write until the last answer, and the server's CPU seconds meanwhile.
 
 #include <grpcpp/generic/async_generic_service.h>
 #include <grpcpp/generic/generic_stub.h>
@@ -34,8 +33,8 @@
 namespace accel::bench {
 namespace {
 
-constexpr size_t kStartBytes = 700;
-constexpr size_t kReportBytes = 350;
+constexpr size_t kStartBytes = 1070;
+constexpr size_t kReportBytes = 960;
 
 grpc::ByteBuffer Message(size_t bytes) {
   const grpc::Slice slice(std::string(bytes, 'x'));
