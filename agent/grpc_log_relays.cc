@@ -16,6 +16,7 @@
 #include "absl/time/time.h"
 #include "agent/log_source.h"
 #include "agent/state/job_folder.h"
+#include "common/priority.h"
 #include "common/relay_limit.h"
 #include "common/status_macros.h"
 #include "common/wakeup.h"
@@ -40,7 +41,10 @@ class GrpcLogRelays::Relay {
       : stub_(v1::Coordinator::NewStub(channel)),
         source_(std::move(source)),
         complete_(source_.complete) {
-    thread_ = std::thread([this] { Run(); });
+    thread_ = std::thread([this] {
+      common::LowerThreadPriority();
+      Run();
+    });
   }
 
   ~Relay() {

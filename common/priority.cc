@@ -21,4 +21,9 @@ int RaiseDaemonPriority() {
   return std::max(before, 0);
 }
 
+void LowerThreadPriority() {
+  // In Linux each thread has its own nice value.
+  if (getpriority(PRIO_PROCESS, 0) < 0) setpriority(PRIO_PROCESS, 0, 0);
+}
+
 }  // namespace accel::common

@@ -5,6 +5,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <thread>
+
 namespace accel::common {
 namespace {
 
@@ -49,6 +51,18 @@ TEST(PriorityTest, APriorityThatWasChosenIsKept) {
   const Priorities found = Raise(19);
   EXPECT_EQ(found.for_jobs, 19);
   EXPECT_EQ(found.after, 19);
+}
+
+TEST(PriorityTest, AThreadThatWorksMuchLowersItsOwnAlone) {
+  const int before = getpriority(PRIO_PROCESS, 0);
+  int after = -1;
+  std::thread([&after] {
+    setpriority(PRIO_PROCESS, 0, -5);  // Fails without rights, and the thread then has `before`.
+    LowerThreadPriority();
+    after = getpriority(PRIO_PROCESS, 0);
+  }).join();
+  EXPECT_GE(after, 0);
+  EXPECT_EQ(getpriority(PRIO_PROCESS, 0), before);
 }
 
 TEST(PriorityTest, JobsNeverGetAHighPriority) {

@@ -38,8 +38,8 @@ int main(int argc, char** argv) {
   accel::common::TakeGrpcLog();
   accel::common::RaiseDescriptorLimit();
   accel::common::RaiseDaemonPriority();
-  // Debian's Abseil looks for deadlocks whenever a mutex is locked, among hundreds of thousands
-  // with 10,000 connections. Tests do not call main(), so they still look.
+  // Debian's Abseil looks for deadlocks whenever a mutex is locked, which takes long with 10,000
+  // connections. Tests do not call main(), so they still look.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   // A write beyond the size limit of files is reported by the store like a full disk. The signal
   // must not end the process.

@@ -172,7 +172,7 @@ ACCEL_RUNS_IN_CHILD void PlaceDescriptors(const ChildPlan& plan) {
   if (plan.open_files != nullptr && setrlimit(RLIMIT_NOFILE, plan.open_files) != 0) {
     Fail(plan, SpawnError::Step::kDescriptors);
   }
-  // In Linux each thread has its own nice value, so the caller keeps its own.
+  // 0 is this child. The caller keeps its nice value, although both share their memory.
   if (plan.nice != nullptr) setpriority(PRIO_PROCESS, 0, *plan.nice);
   if (plan.private_shared_memory && !MakePrivateSharedMemory()) {
     Fail(plan, SpawnError::Step::kSharedMemory);

@@ -37,8 +37,8 @@ struct SpawnOptions {
   // The terminal whose foreground process group becomes the child's group, or -1.
   int terminal_fd = -1;
   std::optional<rlimit> open_files;  // The child's RLIMIT_NOFILE. If unset, the caller's.
-  // The child's nice value, at least the caller's, because a higher priority may be refused. The
-  // child then keeps the caller's. If unset, the caller's.
+  // The child's nice value, which is at least the caller's. If the kernel refuses it, or if it is
+  // unset, the child has the caller's.
   std::optional<int> nice;
   // The user that the child becomes permanently (become_user.h). The caller must be root. The child
   // enters the working directory with this user's rights. It leads its own session, which has no

@@ -13,6 +13,7 @@
 #include "agent/code/place_code.h"
 #include "common/backoff.h"
 #include "common/log.h"
+#include "common/priority.h"
 #include "common/status_macros.h"
 
 namespace accel::agent {
@@ -30,6 +31,7 @@ class FetchedCode::Fetch {
   Fetch(CodePlace place, std::string tree, BlobCache* cache, CodeSync* sync, common::WakeFd* wake)
       : place_(std::move(place)), tree_(std::move(tree)), cache_(*cache), sync_(*sync) {
     thread_ = std::thread([this, wake] {
+      common::LowerThreadPriority();  // The threads that copy inherit it.
       absl::Status ended = Run();
       {
         absl::MutexLock lock(&mutex_);

@@ -9,6 +9,7 @@
 #include "agent/state/job_folder.h"
 #include "common/clock.h"
 #include "common/log.h"
+#include "common/priority.h"
 #include "logs/log_paths.h"
 #include "process/user_rights.h"
 
@@ -59,6 +60,7 @@ void OutputPruner::PruneGenerations(const common::JobId& job, common::Generation
 }
 
 void OutputPruner::Run() {
+  common::LowerThreadPriority();
   const auto due = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return stopping_ || work_.jobs || !work_.newest.empty();
   };

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "common/priority.h"
+
 namespace accel::coordinator {
 
 WorkQueue::WorkQueue(int threads) {
@@ -22,6 +24,7 @@ void WorkQueue::Post(std::function<void()> work) {
 }
 
 void WorkQueue::Run() {
+  common::LowerThreadPriority();
   const auto has_work = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return stopping_ || !pending_.empty();
   };

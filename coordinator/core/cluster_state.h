@@ -145,7 +145,7 @@ struct JobEntry {
   // Counts of the parts, while the job holds nodes. Each step clears them, and the next
   // look counts again.
   PartCounts counts;
-  // The earliest time for another reason that says only for which parts the job waits.
+  // Until then, the reason is kept although other parts may be awaited now: see kExplainAfter.
   absl::Time explain_at = absl::InfinitePast();
   // The memory that the job takes, which is included in ClusterState::job_bytes. `newest_bytes` is
   // the share of the newest generation and the cause, which may still grow.

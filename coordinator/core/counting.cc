@@ -23,7 +23,7 @@ PartFacts FactsOf(const JobEntry& job, const Part& part, absl::Time now) {
           .failed = HasFailed(job, part, now)};
 }
 
-// Returns the number of parts that the job waits for. Of a RUNNING job, it is 0.
+// Returns the number of parts that the job waits for. Returns 0 for a RUNNING job.
 int Waiting(const JobEntry& entry) {
   if (entry.job.phase() == v1::RUNNING) return 0;
   const PartCounts& counts = entry.counts;

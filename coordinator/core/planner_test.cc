@@ -227,6 +227,28 @@ TEST_F(PlannerTest, JobsThatFitNowhereAreToldOnce) {
   EXPECT_THAT(plan.queue.cpu_news[0].behind, IsEmpty());
 }
 
+TEST_F(PlannerTest, TheOldestJobIsFirstWhateverItsShape) {
+  state_.limits.generations_per_node = 1;
+  const common::JobId large1 = Submit(/*nodes=*/2).value();
+  const common::JobId small1 = Submit().value();
+  const common::JobId large2 = Submit(/*nodes=*/2).value();
+  const common::JobId small2 = Submit().value();
+  Rest();
+  for (int i = 1; i <= 3; ++i) {
+    v1::NodeObserved report = Observed(absl::StrCat("n", i), 1);
+    v1::StoreSocket* socket = report.add_store_sockets();
+    socket->set_id(1);
+    socket->set_address(report.address());
+    socket->set_port(1000);
+    ASSERT_OK(Report(static_cast<SessionId>(i), report));
+  }
+  Rest();
+  EXPECT_EQ(Job(large1).phase(), v1::STARTING);
+  EXPECT_EQ(Job(small1).phase(), v1::STARTING);
+  EXPECT_EQ(Job(large2).reason(), "Waits: node n1 runs 1 jobs, its maximum.");
+  EXPECT_EQ(Job(small2).reason(), "Waits behind earlier jobs that need no GPU.");
+}
+
 TEST_F(PlannerTest, AnotherAnswerIsToldToAllWhomItConcerns) {
   state_.limits.generations_per_node = 1;
   ASSERT_OK(Report("a", 1, 1));

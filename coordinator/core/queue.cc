@@ -132,7 +132,7 @@ class Pass {
     Turn& turn = *head->second;
     line->heads.erase(head);
     const auto& [id, entry] = *turn.next;
-    if (stepping_.contains(id) || HasAction(id, *entry, line->devices, &turn)) {
+    if (stepping_.contains(id) || PlanJob(id, *entry, line->devices, &turn)) {
       ++turn.next;
       line->Enter(&turn);
     } else if (turn.refusal->wait == PlacementDecision::Wait::kJobs) {
@@ -141,7 +141,7 @@ class Pass {
   }
 
   // Returns true if the pass places the job, or ends it. Otherwise turn->refusal has the reason.
-  bool HasAction(const common::JobId& id, const JobEntry& entry, v1::Devices devices, Turn* turn) {
+  bool PlanJob(const common::JobId& id, const JobEntry& entry, v1::Devices devices, Turn* turn) {
     if (!turn->refusal.has_value()) {
       PlacementDecision decision = Place(entry.job.spec(), devices, AvoidedBy(entry), ledger_);
       if (decision.assignment.has_value()) {
@@ -162,12 +162,12 @@ class Pass {
            static_cast<int>(ledger_.offers().size()) >= state_.limits.fixed_nodes;
   }
 
-  // Tells the jobs of a group that remain why they wait. Those up to the job that blocks the line
-  // wait for the answer. The others wait behind that job.
+  // Gives their reasons to the jobs of a group that remain. Up to the job that blocks the line, it
+  // is the answer. The others wait behind that job.
   void Tell(const Turn& turn, const Line& line) {
     const WaitingGroup& group = turn.group;
     if (turn.next == group.all.end()) return;
-    GroupNews news{turn.shape, std::nullopt, {}, {}};
+    GroupNews news;
     const common::JobId& first = turn.next->first;
     // Returns the first of the jobs that wait behind the job that blocks the line.
     const auto first_behind = [&line, &first](const WaitingLine::Jobs& jobs) {
@@ -192,11 +192,12 @@ class Pass {
     defer(group.answered);
     defer(group.others);
     if (news.answer.has_value() || !news.answered.empty() || !news.behind.empty()) {
+      news.shape = turn.shape;
       line.news.push_back(std::move(news));
     }
   }
 
-  // Tells this reason to the jobs from `job` to `end`, and adds them to *told unless it is null.
+  // Gives this reason to the jobs from `job` to `end`, and adds them to *told unless it is null.
   void Say(WaitingLine::Jobs::const_iterator job, WaitingLine::Jobs::const_iterator end,
            const std::string& reason, std::vector<common::JobId>* told) {
     for (; job != end; ++job) {

@@ -16,7 +16,7 @@ namespace accel::coordinator {
 
 // The results of a pass over the queue, apart from its actions.
 struct QueuePass {
-  // What the jobs of each line were told. Leaves out what the line knows already.
+  // The new reasons for jobs of each line.
   std::vector<GroupNews> gpu_news;
   std::vector<GroupNews> cpu_news;
   bool blocked = false;  // A job waits for others to end.

@@ -40,7 +40,7 @@ void LimitTimes(const ClusterState& state, absl::Time now, JobEntry* entry) {
     entry->end_by = std::min(entry->end_by, now + absl::Milliseconds(spec.time_limit_ms()));
   }
   entry->not_before = std::min(entry->not_before, now + limits.longest_restart_pause);
-  // The stored reason holds until the nodes have had time to report.
+  // Nodes that reconnect at once have reported by then, so the reason does not name them meanwhile.
   entry->explain_at = now + kExplainAfter;
   for (absl::Time* past : {&entry->started, &entry->failed.earliest, &entry->failed.latest}) {
     *past = std::min(*past, now);

@@ -265,7 +265,7 @@ class JobView {
     return EndOfGeneration(state_.limits, entry_, parts_);
   }
 
-  // Changes the reason, but not while the parts change.
+  // Changes the reason. Before explain_at, only remembers that it must be changed then.
   std::optional<Action> Say(std::string reason) {
     if (reason == job_.reason()) return std::nullopt;
     if (now_ < entry_.explain_at) {

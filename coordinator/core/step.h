@@ -14,7 +14,7 @@ struct Look {
   // What follows now. nullopt for a PENDING job that waits for a place, because the queue decides
   // about it (queue.h).
   std::optional<Action> step;
-  // When the job may need an action even without an event. Unset if there is a step.
+  // When the job may need an action even without an event. InfiniteFuture if there is a step.
   absl::Time wake_at = absl::InfiniteFuture();
   // The counts of the job's parts. Unknown if there is a step, or if the job holds no nodes.
   PartCounts counts;

@@ -1,9 +1,10 @@
 // The jobs that wait for room: two lines of queued jobs, and elastic jobs that may grow.
 //
 // A pass over a line follows each submit and each end of a job, so it must not look at each of ten
-// thousand jobs. A line therefore has groups: jobs of one shape (ShapeOf() in job_spec.h) get the
-// same answer. A pass asks once for each group. A group knows what the reasons of its jobs say, so
-// only those that say something else are told (docs/decisions/0046).
+// thousand jobs. A line therefore has groups of jobs of one shape (ShapeOf() in job_spec.h),
+// because one answer holds for all of them: a pass tries to place one job of each group. A group
+// remembers what the reasons of its jobs say, so only those that say something else get a new
+// reason (docs/decisions/0046).
 #pragma once
 
 #include <map>
@@ -22,15 +23,16 @@ struct WaitingGroup {
   using Jobs = std::map<common::JobId, const JobEntry*>;  // Oldest first.
 
   Jobs all;
-  std::string answer;  // Why the first of them was not placed.
-  // Each job is in one of these. Its reason says the answer, or that it waits behind earlier jobs,
-  // or may say something else, because the job is new.
+  // Why the jobs are not placed, as the reasons of those in `answered` say it. A job that failed
+  // before adds its last failure.
+  std::string answer;
+  // Each job is in one of the next three.
   Jobs answered;
-  Jobs behind;
-  Jobs others;
+  Jobs behind;  // Their reasons say that they wait behind earlier jobs.
+  Jobs others;  // Their reasons may say something else, for example because the jobs are new.
 };
 
-// What a pass has told the jobs of a group. The reasons change when the plan is performed.
+// The new reasons that a pass gives to jobs of a group. They change when the plan is performed.
 struct GroupNews {
   std::string shape;
   std::optional<std::string> answer;  // If it is another one.

@@ -4,11 +4,18 @@ import contextlib
 import os
 import pathlib
 import subprocess
+import sys
 
 from tests.e2e import cluster
 
 
 DAEMON_NICE = -10  # If the daemon may raise its priority.
+
+
+def may_raise_priority():
+    """Tries it in a process of its own."""
+    code = "import os; os.setpriority(os.PRIO_PROCESS, 0, -20)"
+    return subprocess.run([sys.executable, "-c", code], stderr=subprocess.DEVNULL, timeout=60).returncode == 0
 
 
 def children_of(pid):
@@ -42,10 +49,12 @@ class Priority(Node):
         own = os.getpriority(os.PRIO_PROCESS, 0)
         for pid in (cluster.parent_of(worker), worker):  # The shim and its worker.
             self.assertEqual(os.getpriority(os.PRIO_PROCESS, int(pid)), max(own, 0))
-        expected = DAEMON_NICE if os.geteuid() == 0 and own == 0 else own
+        raised = DAEMON_NICE if own == 0 and may_raise_priority() else own
         for daemon in (agent, self.coordinator.pid):
+            self.assertEqual(os.getpriority(os.PRIO_PROCESS, daemon), raised)  # That is, its main thread.
             threads = [int(thread.name) for thread in pathlib.Path(f"/proc/{daemon}/task").iterdir()]
-            self.assertEqual({os.getpriority(os.PRIO_PROCESS, thread) for thread in threads}, {expected})
+            # Threads that copy or delete much have the priority of jobs.
+            self.assertLessEqual({os.getpriority(os.PRIO_PROCESS, thread) for thread in threads}, {raised, max(own, 0)})
 
 
 class Bounds(Node):

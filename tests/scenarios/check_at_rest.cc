@@ -11,6 +11,24 @@
 namespace accel::scenarios {
 namespace {
 
+// Returns true if each job of the line is in one group, and says one thing there.
+bool IsPartitioned(const coordinator::WaitingLine& line) {
+  size_t jobs = 0;
+  for (const auto& [shape, group] : line.groups()) {
+    jobs += group.all.size();
+    const size_t says = group.answered.size() + group.behind.size() + group.others.size();
+    if (group.all.empty() || says != group.all.size()) return false;
+    for (const auto& [id, entry] : group.all) {
+      if (entry->shape != shape || !line.all().contains(id)) return false;
+      if (!group.answered.contains(id) && !group.behind.contains(id) &&
+          !group.others.contains(id)) {
+        return false;
+      }
+    }
+  }
+  return jobs == line.all().size();
+}
+
 // While nothing waits, the ledger need not be up to date.
 absl::Status CheckWaiting(const coordinator::ClusterState& state, absl::Time now) {
   const coordinator::WaitingJobs waiting = FindWaiting(state);
@@ -18,6 +36,9 @@ absl::Status CheckWaiting(const coordinator::ClusterState& state, absl::Time now
       waiting.cpu_line.all() != state.waiting.cpu_line.all() ||
       waiting.growable != state.waiting.growable) {
     return absl::FailedPreconditionError("the waiting jobs are wrong");
+  }
+  if (!IsPartitioned(state.waiting.gpu_line) || !IsPartitioned(state.waiting.cpu_line)) {
+    return absl::FailedPreconditionError("the groups of the waiting jobs are wrong");
   }
   if (waiting.empty()) return absl::OkStatus();
   coordinator::Ledger ledger;
