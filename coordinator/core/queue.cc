@@ -68,10 +68,8 @@ struct Turn {
 
 // A line during a pass.
 struct Line {
-  Line(const WaitingLine& line, v1::Devices on, std::string behind_others, QueuePass* pass)
-      : devices(on),
-        behind(std::move(behind_others)),
-        news(on == v1::ON_GPUS ? pass->gpu_news : pass->cpu_news) {
+  Line(const WaitingLine& line, v1::Devices on, std::string behind_others)
+      : devices(on), behind(std::move(behind_others)) {
     turns.reserve(line.groups().size());
     for (const auto& [shape, group] : line.groups()) {
       turns.push_back({shape, group, group.all.begin(), std::nullopt});
@@ -88,7 +86,7 @@ struct Line {
 
   const v1::Devices devices;
   const std::string behind;  // The reason of jobs behind one that waits for others to end.
-  std::vector<GroupNews>& news;
+  std::vector<GroupNews> news;
   std::vector<Turn> turns;
   std::map<absl::string_view, Turn*> heads;  // By the id of their next job.
   std::optional<common::JobId> blocked_by;   // The job that waits for others to end.
@@ -103,18 +101,17 @@ class Pass {
         stepping_(stepping),
         ledger_(*ledger),
         actions_(*actions),
-        gpu_line_(waiting.gpu_line, v1::ON_GPUS, "Waits behind earlier jobs that need GPUs.",
-                  &pass_),
-        cpu_line_(waiting.cpu_line, v1::ON_CPUS, "Waits behind earlier jobs that need no GPU.",
-                  &pass_) {}
+        gpu_line_(waiting.gpu_line, v1::ON_GPUS, "Waits behind earlier jobs that need GPUs."),
+        cpu_line_(waiting.cpu_line, v1::ON_CPUS, "Waits behind earlier jobs that need no GPU.") {}
 
   QueuePass Run() && {
     while (Line* line = LineOfOldest()) PlanOldest(line);
     for (Line* line : {&gpu_line_, &cpu_line_}) {
-      pass_.blocked |= line->blocked_by.has_value();
-      for (const Turn& turn : line->turns) Tell(turn, *line);
+      for (const Turn& turn : line->turns) Tell(turn, line);
     }
-    return std::move(pass_);
+    return {.gpu_news = std::move(gpu_line_.news),
+            .cpu_news = std::move(cpu_line_.news),
+            .blocked = gpu_line_.blocked_by.has_value() || cpu_line_.blocked_by.has_value()};
   }
 
  private:
@@ -164,22 +161,22 @@ class Pass {
 
   // Gives their reasons to the jobs of a group that remain. Up to the job that blocks the line, it
   // is the answer. The others wait behind that job.
-  void Tell(const Turn& turn, const Line& line) {
+  void Tell(const Turn& turn, Line* line) {
     const WaitingGroup& group = turn.group;
     if (turn.next == group.all.end()) return;
     GroupNews news;
     const common::JobId& first = turn.next->first;
     // Returns the first of the jobs that wait behind the job that blocks the line.
-    const auto first_behind = [&line, &first](const WaitingLine::Jobs& jobs) {
-      if (!line.blocked_by.has_value()) return jobs.end();
-      return *line.blocked_by < first ? jobs.lower_bound(first)
-                                      : jobs.upper_bound(*line.blocked_by);
+    const auto first_behind = [line, &first](const WaitingLine::Jobs& jobs) {
+      if (!line->blocked_by.has_value()) return jobs.end();
+      return *line->blocked_by < first ? jobs.lower_bound(first)
+                                       : jobs.upper_bound(*line->blocked_by);
     };
     const auto answer = [&](const WaitingLine::Jobs& jobs, std::vector<common::JobId>* told) {
       Say(jobs.lower_bound(first), first_behind(jobs), turn.refusal->reason, told);
     };
     const auto defer = [&](const WaitingLine::Jobs& jobs) {
-      Say(first_behind(jobs), jobs.end(), line.behind, &news.behind);
+      Say(first_behind(jobs), jobs.end(), line->behind, &news.behind);
     };
     if (turn.refusal.has_value() && turn.refusal->reason != group.answer) {
       news.answer = turn.refusal->reason;
@@ -193,7 +190,7 @@ class Pass {
     defer(group.others);
     if (news.answer.has_value() || !news.answered.empty() || !news.behind.empty()) {
       news.shape = turn.shape;
-      line.news.push_back(std::move(news));
+      line->news.push_back(std::move(news));
     }
   }
 
@@ -213,7 +210,6 @@ class Pass {
   const std::set<common::JobId>& stepping_;
   Ledger& ledger_;
   std::vector<Action>& actions_;
-  QueuePass pass_;
   Line gpu_line_;
   Line cpu_line_;
 };
@@ -223,6 +219,7 @@ class Pass {
 QueuePass PlanQueue(const ClusterState& state, const WaitingJobs& waiting,
                     const std::set<common::JobId>& stepping, Ledger* ledger,
                     std::vector<Action>* actions) {
+  if (waiting.gpu_line.groups().empty() && waiting.cpu_line.groups().empty()) return {};
   return Pass(state, waiting, stepping, ledger, actions).Run();
 }
 

@@ -17,15 +17,13 @@ void Move(const std::vector<common::JobId>& ids, WaitingLine::Jobs* to, WaitingG
 }  // namespace
 
 void WaitingLine::Insert(const common::JobId& id, const std::string& shape, const JobEntry* entry) {
-  if (!all_.emplace(id, entry).second) return;
   WaitingGroup& group = groups_[shape];
-  group.all.emplace(id, entry);
-  group.others.emplace(id, entry);
+  if (group.all.emplace(id, entry).second) group.others.emplace(id, entry);
 }
 
 void WaitingLine::Erase(const common::JobId& id, const std::string& shape) {
-  if (all_.erase(id) == 0) return;
   const auto group = groups_.find(shape);
+  if (group == groups_.end()) return;
   for (Jobs* jobs : {&group->second.all, &group->second.answered, &group->second.behind,
                      &group->second.others}) {
     jobs->erase(id);

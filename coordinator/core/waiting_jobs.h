@@ -52,12 +52,10 @@ class WaitingLine {
   // Remembers what the reasons of a group say now. Leaves out jobs that are no longer in the line.
   void Remember(const GroupNews& news);
 
-  const Jobs& all() const { return all_; }
-  // By shape.
+  // By shape. No group is empty.
   const std::map<std::string, WaitingGroup>& groups() const { return groups_; }
 
  private:
-  Jobs all_;
   std::map<std::string, WaitingGroup> groups_;
 };
 
@@ -68,7 +66,7 @@ struct WaitingJobs {
   WaitingLine::Jobs growable;
 
   bool empty() const {
-    return gpu_line.all().empty() && cpu_line.all().empty() && growable.empty();
+    return gpu_line.groups().empty() && cpu_line.groups().empty() && growable.empty();
   }
 };
 
