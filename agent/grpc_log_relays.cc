@@ -149,9 +149,9 @@ class GrpcLogRelays::Relay {
     return absl::OkStatus();
   }
 
-  // Returns the account with whose rights files must be read. Returns nullopt if no file may be
-  // read yet. The account is then not known, because it is the owner of the job's folder, which
-  // does not exist.
+  // Returns the account with whose rights files must be read: the owner of the job's folder, or the
+  // user of the reader. Returns nullopt while that folder does not exist, because its owner is then
+  // not known.
   std::optional<process::Account> Reader() const {
     if (source_.user.has_value()) return *source_.user;
     if (!source_.jobs_dir.empty()) {

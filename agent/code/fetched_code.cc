@@ -93,8 +93,8 @@ class FetchedCode::Fetch {
     bool said = false;
     while (true) {
       absl::StatusOr<upload::Tree> tree = FetchOnce();
-      // This code comes from the coordinator or its manifest, so the failure is not
-      // the user's fault.
+      // INVALID_ARGUMENT would count as a mistake of the user, but here the coordinator has sent
+      // something wrong.
       if (absl::IsInvalidArgument(tree.status())) {
         return absl::UnavailableError(tree.status().message());
       }

@@ -3,8 +3,8 @@
 //
 // Events from outside are written into it by requests.h, observe.h, presence.h and the files of
 // access/. perform.h carries out the actions of the planner. planner.cc also updates the ledger and
-// stores its counts, sessions.cc the newest revision, and recover.h builds the state from stored
-// rows. Not thread-safe: CoordinatorLoop owns the state and is its only user.
+// stores the counts of parts, sessions.cc the newest revision, and recover.h builds the state from
+// stored rows. Not thread-safe: CoordinatorLoop owns the state and is its only user.
 #pragma once
 
 #include <cstdint>
@@ -145,7 +145,8 @@ struct JobEntry {
   // Counts of the parts, while the job holds nodes. Each step clears them, and the next
   // look counts again.
   PartCounts counts;
-  // Until then, the reason is kept although other parts may be awaited now: see kExplainAfter.
+  // Before this time, the reason of a STARTING or STOPPING job does not change only because the job
+  // waits for other nodes (kExplainAfter in counting.h).
   absl::Time explain_at = absl::InfinitePast();
   // The memory that the job takes, which is included in ClusterState::job_bytes. `newest_bytes` is
   // the share of the newest generation and the cause, which may still grow.

@@ -180,7 +180,8 @@ std::optional<FoundFailure> EarlierFailure(const JobEntry& entry, absl::Span<con
 v1::LaterFailures CountLater(const JobEntry& entry, absl::Span<const Part> parts) {
   v1::LaterFailures later;
   absl::Time last = entry.failed.latest;
-  // A map, because a malicious node may report a different exit code for each of its ranks.
+  // A map, because a search in the list would take long if a malicious node reports a different
+  // exit code for each of its ranks.
   std::map<std::tuple<int, int, int, bool>, v1::FailureKind*> counted;
   for (const Candidate& each : Candidates(entry, parts, absl::InfiniteFuture())) {
     if (each.worker == nullptr || IsCause(entry, each)) continue;

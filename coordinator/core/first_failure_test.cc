@@ -77,8 +77,8 @@ class TwoNodes {
   std::vector<Part> parts;
 };
 
-// The shim of node a stopped its ranks because it had lost the coordinator. Their signals are no
-// cause.
+// The shim of node a stopped its ranks because it had lost the coordinator. So the signals that
+// ended them are not the cause.
 TEST(FirstFailure, AnAbandonedPartIsTheCauseOfItsSignals) {
   const v1::ExitRecord running;
   TwoNodes world({Killed(15), Killed(9), running, running});
