@@ -274,7 +274,8 @@ absl::Time Agent::ReportDue() const {
 void Agent::ReportIfDue() {
   const absl::Time now = with_.clock->Now();
   if (now < ReportDue()) return;
-  reports_.Sent(state_.revision(), now, heartbeat_);
+  reports_.Sent(state_.revision(), now,
+                options_.wall ? UntilHeartbeat(options_.wall(), heartbeat_) : heartbeat_);
   v1::NodeObserved observed = state_.Observed(with_.link->max_report_bytes());
   observed.set_sequence(++sequence_);
   observed.set_made_us(absl::ToUnixMicros(now));

@@ -40,6 +40,8 @@ class Agent {
     std::set<std::string> pass_env = {};
     // The interval of reports until the coordinator sets another one.
     absl::Duration heartbeat = absl::Seconds(1);
+    // The wall clock whose beats the heartbeats keep. If null, they keep none.
+    std::function<absl::Time()> wall = nullptr;
     std::string cluster;  // See ClusterMembership.
     // Called before the agent joins a cluster, to store the cluster's id for the next agent. If
     // null, nothing is stored.

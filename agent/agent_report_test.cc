@@ -27,13 +27,12 @@ class AgentReportTest : public AgentFixture {
 
   using States = std::vector<State::State>;
 
-  Agent agent_{{.identity = Identity()}, With(/*relays=*/&relays_, &link_)};
-
- private:
   class NoRelays final : public LogRelays {
     void Set(const std::vector<RelaySource>&) override {}
   };
+
   NoRelays relays_;
+  Agent agent_{{.identity = Identity()}, With(&relays_, &link_)};
 };
 
 TEST_F(AgentReportTest, AStartIsReportedOnceItsWorkersRun) {
@@ -118,6 +117,24 @@ TEST_F(AgentReportTest, AnotherStartDoesNotExtendTheTime) {
   RunOnce();
   ASSERT_EQ(link_.reports.size(), 2u);
   EXPECT_EQ(Reported(), (States{State::STARTING, State::STARTING}));
+}
+
+TEST_F(AgentReportTest, HeartbeatsKeepTheBeatOfTheWallClock) {
+  const absl::Duration ahead = absl::Hours(500'000) + absl::Milliseconds(30);
+  Agent agent({.identity = Identity(), .wall = [&] { return clock_.Now() + ahead; }},
+              With(&relays_, &link_));
+  const auto reports_after = [&](absl::Duration time) {
+    const size_t before = link_.reports.size();
+    clock_.Advance(time);
+    EXPECT_OK(agent.RunOnce());
+    return link_.reports.size() - before;
+  };
+  clock_.Advance(absl::UnixEpoch() + absl::Hours(1) - clock_.Now());
+  EXPECT_EQ(reports_after(absl::ZeroDuration()), 1u);
+  EXPECT_EQ(reports_after(absl::Milliseconds(969)), 0u);
+  EXPECT_EQ(reports_after(absl::Milliseconds(1)), 1u);
+  EXPECT_EQ(reports_after(absl::Milliseconds(999)), 0u);
+  EXPECT_EQ(reports_after(absl::Milliseconds(1)), 1u);
 }
 
 }  // namespace

@@ -306,6 +306,7 @@ absl::Status RunAgentDaemon(const AgentDaemonOptions& options, int stop_fd) {
                .jobs_dir = state_dir.jobs_dir(),
                .output = {.max_bytes = output_bytes},
                .pass_env = options.pass_env,
+               .wall = absl::Now,
                .cluster = state_dir.cluster_id(),
                .remember_cluster =
                    [&](const std::string& cluster) { return state_dir.RememberCluster(cluster); }},

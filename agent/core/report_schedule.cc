@@ -4,6 +4,11 @@
 
 namespace accel::agent {
 
+absl::Duration UntilHeartbeat(absl::Time wall, absl::Duration longest) {
+  if (longest < 2 * kBeat || longest == absl::InfiniteDuration()) return longest;
+  return longest - (wall + longest - absl::UnixEpoch()) % kBeat;
+}
+
 bool ReportSchedule::MayWait(uint64_t revision) const {
   return revision == reported_ || IsHeld(revision);
 }

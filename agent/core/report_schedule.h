@@ -9,6 +9,13 @@
 
 namespace accel::agent {
 
+// Heartbeats end on multiples of this time of the wall clock (docs/decisions/0091).
+inline constexpr absl::Duration kBeat = absl::Milliseconds(100);
+
+// Returns the time from `wall` until the next heartbeat, which is due after `longest` at the
+// latest. It ends on a beat, unless `longest` is shorter than two beats.
+absl::Duration UntilHeartbeat(absl::Time wall, absl::Duration longest);
+
 // A state of the node is named by its revision: see NodeState::revision().
 class ReportSchedule {
  public:

@@ -16,6 +16,21 @@ class ReportScheduleTest : public ::testing::Test {
   ReportSchedule schedule_;
 };
 
+TEST(UntilHeartbeatTest, HeartbeatsEndOnABeat) {
+  const absl::Time beat = absl::UnixEpoch() + absl::Hours(500'000);
+  const auto until = [beat](int64_t after_beat, int64_t longest) {
+    return UntilHeartbeat(beat + absl::Milliseconds(after_beat), absl::Milliseconds(longest)) /
+           absl::Milliseconds(1);
+  };
+  EXPECT_EQ(until(0, 1200), 1200);
+  EXPECT_EQ(until(1, 1200), 1199);
+  EXPECT_EQ(until(99, 1200), 1101);
+  EXPECT_EQ(until(30, 1250), 1170);
+  EXPECT_EQ(until(30, 200), 170);
+  EXPECT_EQ(until(30, 199), 199);  // Shorter than two beats.
+  EXPECT_EQ(UntilHeartbeat(beat, absl::InfiniteDuration()), absl::InfiniteDuration());
+}
+
 TEST_F(ReportScheduleTest, TheFirstReportIsDue) {
   EXPECT_EQ(ReportSchedule().Due(1), absl::InfinitePast());
   EXPECT_FALSE(ReportSchedule().MayWait(1));
