@@ -24,8 +24,8 @@
 #include "absl/strings/str_split.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
+#include "bench/control/agent_processes.h"
 #include "bench/control/exit_on_error.h"
-#include "bench/control/simulated_agents.h"
 #include "cli/coordinator_client.h"
 #include "common/clock.h"
 #include "common/descriptors.h"
@@ -125,12 +125,13 @@ void Measure(char** argv) {
   const Process coordinator(argv[2]);
   const int agents = std::atoi(argv[3]);
   if (agents > 0) common::RaiseDaemonPriority();  // As real agents do.
+  AgentProcesses simulated(agents);
   const absl::Duration steady = absl::Seconds(std::atoi(argv[6]));
   const auto client = Check(CoordinatorClient::Connect(address));
   client->AwaitConnection(absl::Seconds(10));
   const double bytes_before = coordinator.ResidentBytes();
   const absl::Time connecting = common::SteadyClock()->Now();
-  const SimulatedAgents simulated(address, agents);
+  simulated.Connect(address);
   const absl::Time begin = common::SteadyClock()->Now();
   std::fprintf(stderr, "cluster_load: %d agents connected in %.2f s\n", agents,
                absl::ToDoubleSeconds(begin - connecting));

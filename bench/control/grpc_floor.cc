@@ -6,6 +6,7 @@
 // Server and clients do nothing else. The messages are as large as a start and its report in
 // `bench/run rendezvous`. No coordinator whose agents use gRPC can start a job for less. Prints the
 // seconds from the first write until the last answer, and the server's CPU seconds meanwhile.
+// STREAMS is rounded down to a multiple of four.
 
 #include <grpcpp/generic/async_generic_service.h>
 #include <grpcpp/generic/generic_stub.h>
@@ -33,6 +34,7 @@
 namespace accel::bench {
 namespace {
 
+constexpr int kProcesses = 4;  // Of clients, as in agent_processes.cc.
 constexpr size_t kStartBytes = 1070;
 constexpr size_t kReportBytes = 960;
 
@@ -106,20 +108,32 @@ class Service final : public grpc::CallbackGenericService {
   std::vector<ServerStream*> streams_ ABSL_GUARDED_BY(mutex_);
 };
 
-class ClientStream final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
+// A client. The tags of its operations point to Operation.
+class ClientStream {
  public:
-  explicit ClientStream(const std::string& address) : stub_(Channel(address)) {
+  ClientStream(const std::string& address, grpc::CompletionQueue* queue) : stub_(Channel(address)) {
     context_.set_wait_for_ready(true);  // The first attempts may find the server's backlog full.
-    stub_.PrepareBidiStreamingCall(&context_, "/accel.bench/Start", {}, this);
-    StartWrite(&report_);
-    StartRead(&start_);
-    StartCall();
+    stream_ = stub_.PrepareCall(&context_, "/accel.bench/Start", queue);
+    stream_->StartCall(&connected_);
   }
-  void OnReadDone(bool ok) override {
-    if (ok) StartWrite(&report_);
+
+  // Goes on after the operation with this tag.
+  static void Continue(void* tag) {
+    auto* const done = static_cast<Operation*>(tag);
+    if (done->next != nullptr) (done->stream->*done->next)();
   }
 
  private:
+  struct Operation {
+    ClientStream* stream;
+    void (ClientStream::*next)();  // Null if nothing follows.
+  };
+
+  void Report() {
+    stream_->Write(report_, &written_);
+    stream_->Read(&start_, &read_);
+  }
+
   static std::shared_ptr<grpc::Channel> Channel(const std::string& address) {
     grpc::ChannelArguments arguments;
     arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // A connection for each stream.
@@ -129,19 +143,28 @@ class ClientStream final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc
 
   grpc::GenericStub stub_;
   grpc::ClientContext context_;
+  std::unique_ptr<grpc::GenericClientAsyncReaderWriter> stream_;
+  Operation connected_{this, &ClientStream::Report};
+  Operation read_{this, &ClientStream::Report};
+  Operation written_{this, nullptr};
   grpc::ByteBuffer start_;
   grpc::ByteBuffer report_ = Message(kReportBytes);
 };
 
-// The process that plays the clients. It begins once there is a byte in the pipe `ready`, and ends
+// A process that plays clients. It begins once there is a byte in the pipe `ready`, and ends
 // with the server.
 [[noreturn]] void RunClients(const std::string& address, int streams, int ready) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   char byte = 0;
   if (read(ready, &byte, 1) != 1) _exit(1);
+  grpc::CompletionQueue queue;
   std::vector<std::unique_ptr<ClientStream>> clients;
-  for (int i = 0; i < streams; ++i) clients.push_back(std::make_unique<ClientStream>(address));
-  for (;;) pause();
+  for (int i = 0; i < streams; ++i) {
+    clients.push_back(std::make_unique<ClientStream>(address, &queue));
+  }
+  void* tag = nullptr;
+  for (bool ok = false; queue.Next(&tag, &ok) && ok;) ClientStream::Continue(tag);
+  _exit(1);
 }
 
 double CpuSeconds() {
@@ -151,7 +174,7 @@ double CpuSeconds() {
          static_cast<double>(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
 }
 
-// Writes a byte to `ready` when the server listens.
+// Writes a byte for each process of clients to `ready` when the server listens.
 void Measure(const std::string& address, int streams, int ready) {
   // Neither is deleted, because a server waits for the end of its streams.
   auto& service = *new Service;
@@ -160,7 +183,8 @@ void Measure(const std::string& address, int streams, int ready) {
   builder.AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);  // No pings, as in the coordinator.
   builder.RegisterCallbackGenericService(&service);
   const grpc::Server* const server = builder.BuildAndStart().release();
-  if (server == nullptr || write(ready, "1", 1) != 1) std::exit(1);
+  const std::string bytes(kProcesses, '1');
+  if (server == nullptr || write(ready, bytes.data(), bytes.size()) != kProcesses) std::exit(1);
   service.AwaitStreams(streams);
   const absl::Time begin = common::SteadyClock()->Now();
   const double cpu_before = CpuSeconds();
@@ -178,15 +202,15 @@ int main(int argc, char** argv) {
   accel::common::RaiseDescriptorLimit();
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   const std::string address = absl::StrCat("unix-abstract:accel-bench-", getpid());
-  const int streams = std::atoi(argv[1]);
+  const int streams = std::atoi(argv[1]) / accel::bench::kProcesses;  // In one process.
   int ready[2];
   if (pipe(ready) != 0) return 1;
   // gRPC does not survive a fork, so this process forks before it uses it.
-  const pid_t clients = fork();
-  if (clients < 0) return 1;
-  if (clients == 0) accel::bench::RunClients(address, streams, ready[0]);
-  accel::bench::Measure(address, streams, ready[1]);
-  kill(clients, SIGKILL);
-  waitpid(clients, nullptr, 0);
-  _exit(0);  // Closing thousands of streams one by one takes long.
+  for (int i = 0; i < accel::bench::kProcesses; ++i) {
+    const pid_t clients = fork();
+    if (clients < 0) return 1;
+    if (clients == 0) accel::bench::RunClients(address, streams, ready[0]);
+  }
+  accel::bench::Measure(address, streams * accel::bench::kProcesses, ready[1]);
+  _exit(0);  // Closing thousands of streams one by one takes long. The clients end with this one.
 }

@@ -1,14 +1,16 @@
 #include "bench/control/simulated_agents.h"
 
+#include <grpcpp/generic/generic_stub.h>
+#include <grpcpp/support/byte_buffer.h>
+
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <utility>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
 #include "agent/channel.h"
+#include "agent/core/report_schedule.h"
 #include "bench/control/simulated_node.h"
 #include "common/clock.h"
 #include "proto/service.grpc.pb.h"
@@ -16,131 +18,129 @@
 namespace accel::bench {
 namespace {
 
-// Maximum number of agents that connect at the same time.
-constexpr size_t kConnecting = 64;
-// How often the program looks for agents whose heartbeat is due.
-constexpr absl::Duration kLook = absl::Milliseconds(10);
+constexpr absl::Duration kLongestWait = absl::Seconds(1);  // For an event of a stream.
 
-// Nanoseconds of the monotonic clock.
-int64_t At(absl::Time time) { return absl::ToUnixNanos(time); }
 absl::Time Now() { return common::SteadyClock()->Now(); }
+
+[[noreturn]] void Fail(const char* what) {
+  std::fprintf(stderr, "cluster_load: %s\n", what);
+  std::exit(1);
+}
 
 }  // namespace
 
-class SimulatedAgent final : public grpc::ClientBidiReactor<v1::NodeObserved, v1::NodeDesired> {
+class SimulatedAgent {
  public:
+  // An operation of the stream, of which its address is the tag.
+  struct Operation {
+    SimulatedAgent* agent;
+    void (SimulatedAgent::*done)();  // Called when it has succeeded.
+  };
+
   SimulatedAgent(const std::string& address, int number)
-      : stub_(v1::Coordinator::NewStub(agent::OpenChannel(address))), node_(number) {}
+      : stub_(agent::OpenChannel(address)), node_(number) {}
 
-  void Connect() {
-    stub_->async()->Agent(&context_, this);
-    StartRead(&desired_);
-    Report();
-    StartCall();
+  void Connect(grpc::CompletionQueue* queue) {
+    static const std::string method =
+        absl::StrCat("/", v1::Coordinator::service_full_name(), "/Agent");
+    stream_ = stub_.PrepareCall(&context_, method, queue);
+    stream_->StartCall(&connect_);
   }
 
-  void AwaitAnswer() {
-    absl::MutexLock lock(&mutex_);
-    mutex_.Await(absl::Condition(&answered_));
-  }
+  bool answered() const { return answered_; }
+  // When the next heartbeat is due.
+  absl::Time due() const { return due_; }
 
-  void HeartbeatIfDue(absl::Time now) {
-    if (At(now) >= due_) Report();
-  }
-
-  void Close() {
-    ending_ = true;
-    context_.TryCancel();
-    absl::MutexLock lock(&mutex_);
-    mutex_.Await(absl::Condition(&done_));
-  }
-
-  void OnReadDone(bool ok) override {
-    if (!ok) return;
-    {
-      absl::MutexLock lock(&mutex_);
-      answered_ = true;
-      node_.Apply(desired_);
-      heartbeat_ = absl::Milliseconds(desired_.heartbeat_ms());
-    }
-    Report();
-    StartRead(&desired_);
-  }
-
-  void OnWriteDone(bool ok) override {
-    if (!ok) return;
-    bool again;
-    {
-      absl::MutexLock lock(&mutex_);
-      writing_ = false;
-      again = std::exchange(changed_, false);
-    }
-    if (again) Report();
-  }
-
-  void OnDone(const grpc::Status& status) override {
-    if (!ending_) {
-      std::fprintf(stderr, "cluster_load: an agent's stream broke: %s\n",
-                   status.error_message().c_str());
-      std::exit(1);
-    }
-    absl::MutexLock lock(&mutex_);
-    done_ = true;
+  // Sends the node's state, now or after the report that is being sent.
+  void Report() {
+    due_ = Now() + agent::UntilHeartbeat(absl::Now(), heartbeat_);
+    changed_ = writing_;
+    if (writing_) return;
+    writing_ = true;
+    const grpc::Slice report(node_.ReportBytes());
+    stream_->Write(grpc::ByteBuffer(&report, 1), &write_);
   }
 
  private:
-  // Sends the node's state, now or after the report that is being sent.
-  void Report() {
-    absl::MutexLock lock(&mutex_);
-    due_ = At(Now() + heartbeat_);
-    if (writing_) {
-      changed_ = true;
-      return;
-    }
-    writing_ = true;
-    report_ = node_.Report();
-    StartWrite(&report_);
+  void Connected() {
+    stream_->Read(&reading_, &read_);
+    Report();
   }
 
-  const std::unique_ptr<v1::Coordinator::Stub> stub_;
+  void HasRead() {
+    grpc::Slice bytes;
+    v1::NodeDesired desired;
+    if (!reading_.DumpToSingleSlice(&bytes).ok() ||
+        !desired.ParseFromArray(bytes.begin(), static_cast<int>(bytes.size()))) {
+      Fail("the coordinator's answer cannot be read");
+    }
+    answered_ = true;
+    node_.Apply(desired);
+    heartbeat_ = absl::Milliseconds(desired.heartbeat_ms());
+    Report();
+    stream_->Read(&reading_, &read_);
+  }
+
+  void HasWritten() {
+    writing_ = false;
+    if (changed_) Report();
+  }
+
+  grpc::GenericStub stub_;
   grpc::ClientContext context_;
-  v1::NodeDesired desired_;  // Filled by the read in progress.
-  std::atomic<bool> ending_{false};
-  std::atomic<int64_t> due_{At(absl::InfiniteFuture())};  // The next heartbeat.
-  absl::Mutex mutex_;
-  SimulatedNode node_ ABSL_GUARDED_BY(mutex_);
-  v1::NodeObserved report_ ABSL_GUARDED_BY(mutex_);  // What is being written.
-  absl::Duration heartbeat_ ABSL_GUARDED_BY(mutex_) = absl::InfiniteDuration();
-  bool writing_ ABSL_GUARDED_BY(mutex_) = false;
-  bool changed_ ABSL_GUARDED_BY(mutex_) = false;
-  bool answered_ ABSL_GUARDED_BY(mutex_) = false;
-  bool done_ ABSL_GUARDED_BY(mutex_) = false;
+  std::unique_ptr<grpc::GenericClientAsyncReaderWriter> stream_;
+  Operation connect_{this, &SimulatedAgent::Connected};
+  Operation read_{this, &SimulatedAgent::HasRead};
+  Operation write_{this, &SimulatedAgent::HasWritten};
+  grpc::ByteBuffer reading_;  // Filled by the read in progress.
+  SimulatedNode node_;
+  absl::Time due_ = absl::InfiniteFuture();
+  absl::Duration heartbeat_ = absl::InfiniteDuration();
+  bool answered_ = false;
+  bool writing_ = false;
+  bool changed_ = false;  // The node has changed since the report that is being written.
 };
 
-SimulatedAgents::SimulatedAgents(const std::string& address, int agents) {
+SimulatedAgents::SimulatedAgents(const std::string& address, int first, int agents) {
   for (int i = 0; i < agents; ++i) {
-    agents_.push_back(std::make_unique<SimulatedAgent>(address, i));
+    agents_.push_back(std::make_unique<SimulatedAgent>(address, first + i));
   }
-  // The first agents must not fall silent while the last ones connect.
-  heartbeats_ = std::thread([this] { SendHeartbeats(); });
-  for (size_t i = 0; i < agents_.size(); ++i) {
-    agents_[i]->Connect();
-    if (i >= kConnecting) agents_[i - kConnecting]->AwaitAnswer();
-  }
-  for (const auto& agent : agents_) agent->AwaitAnswer();
 }
 
-SimulatedAgents::~SimulatedAgents() {
-  stopping_ = true;
-  heartbeats_.join();
-  for (const auto& agent : agents_) agent->Close();
+SimulatedAgents::~SimulatedAgents() = default;
+
+void SimulatedAgents::Run(size_t connecting, absl::FunctionRef<void()> connected) {
+  for (size_t started = 0; answered_ < agents_.size(); Serve()) {
+    while (started < agents_.size() && started < answered_ + connecting) {
+      agents_[started++]->Connect(&queue_);
+    }
+  }
+  connected();
+  for (;;) Serve();
 }
 
-void SimulatedAgents::SendHeartbeats() {
-  while (!stopping_) {
-    const absl::Time now = Now();
-    for (const auto& agent : agents_) agent->HeartbeatIfDue(now);
-    absl::SleepFor(kLook);
+void SimulatedAgents::Serve() {
+  void* tag = nullptr;
+  bool ok = false;
+  absl::Duration wait = kLongestWait;
+  if (!heartbeats_.empty()) wait = std::min(wait, heartbeats_.begin()->first - Now());
+  const auto deadline = absl::ToChronoTime(absl::Now() + wait);
+  if (queue_.AsyncNext(&tag, &ok, deadline) == grpc::CompletionQueue::GOT_EVENT) {
+    if (!ok) Fail("an agent's stream broke");
+    const auto* done = static_cast<SimulatedAgent::Operation*>(tag);
+    SimulatedAgent* const agent = done->agent;
+    const bool answered = agent->answered();
+    heartbeats_.erase({agent->due(), agent});
+    (agent->*done->done)();
+    heartbeats_.emplace(agent->due(), agent);
+    if (agent->answered() && !answered) ++answered_;
+  }
+  const absl::Time now = Now();
+  while (!heartbeats_.empty() && heartbeats_.begin()->first <= now) {
+    SimulatedAgent* const agent = heartbeats_.begin()->second;
+    heartbeats_.erase(heartbeats_.begin());
+    agent->Report();
+    heartbeats_.emplace(agent->due(), agent);
   }
 }
 

@@ -16,18 +16,18 @@ constexpr int kSpareSockets = 4;
 SimulatedNode::SimulatedNode(int number) {
   const std::string name = absl::StrFormat("node-%05d", number);
   // The lengths are those of real ids.
-  observed_.set_node_id(absl::StrFormat("%032x", number + 1));
-  observed_.set_incarnation(absl::StrFormat("%032x", number + 1));
-  observed_.set_boot_id(absl::StrFormat("00000000-0000-0000-0000-%012x", number + 1));
-  observed_.set_name(name);
-  observed_.set_version("1.0");
-  observed_.set_address(
+  state_.set_node_id(absl::StrFormat("%032x", number + 1));
+  state_.set_incarnation(absl::StrFormat("%032x", number + 1));
+  state_.set_boot_id(absl::StrFormat("00000000-0000-0000-0000-%012x", number + 1));
+  state_.set_name(name);
+  state_.set_version("1.0");
+  state_.set_address(
       absl::StrCat("10.", number >> 16, ".", (number >> 8) & 255, ".", number & 255));
-  observed_.set_interface("eth0");
-  observed_.mutable_inventory()->set_cpus(64);
-  observed_.mutable_inventory()->set_memory_bytes(int64_t{512} << 30);
+  state_.set_interface("eth0");
+  resources_.mutable_inventory()->set_cpus(64);
+  resources_.mutable_inventory()->set_memory_bytes(int64_t{512} << 30);
   for (int i = 0; i < 8; ++i) {
-    v1::Gpu* gpu = observed_.mutable_inventory()->add_gpus();
+    v1::Gpu* gpu = resources_.mutable_inventory()->add_gpus();
     gpu->set_index(i);
     gpu->set_uuid(absl::StrFormat("GPU-00000000-0000-0000-%04x-%012x", i, number));
     gpu->set_name("NVIDIA H100 80GB HBM3");
@@ -37,7 +37,7 @@ SimulatedNode::SimulatedNode(int number) {
 }
 
 void SimulatedNode::Apply(const v1::NodeDesired& desired) {
-  observed_.set_applied_version(desired.version());
+  state_.set_applied_version(desired.version());
   for (const v1::DesiredGeneration& generation : desired.generations()) {
     if (generation.stop()) {
       Stop(generation.key());
@@ -49,13 +49,21 @@ void SimulatedNode::Apply(const v1::NodeDesired& desired) {
   for (const uint64_t socket : desired.close_sockets()) CloseSocket(socket);
 }
 
-const v1::NodeObserved& SimulatedNode::Report() {
-  observed_.set_sequence(observed_.sequence() + 1);
-  return observed_;
+v1::NodeObserved SimulatedNode::Report() {
+  state_.set_sequence(state_.sequence() + 1);
+  v1::NodeObserved report = state_;
+  report.MergeFrom(resources_);
+  return report;
+}
+
+std::string SimulatedNode::ReportBytes() {
+  state_.set_sequence(state_.sequence() + 1);
+  if (resources_bytes_.empty()) resources_bytes_ = resources_.SerializeAsString();
+  return absl::StrCat(state_.SerializeAsString(), resources_bytes_);
 }
 
 void SimulatedNode::Start(const v1::DesiredGeneration& desired) {
-  v1::ObservedGeneration* part = observed_.add_generations();
+  v1::ObservedGeneration* part = state_.add_generations();
   part->set_job_id(desired.key().job_id());
   part->set_generation(desired.key().generation());
   // A real agent reports a start when its workers run, which is within the 20 ms for which it holds
@@ -82,7 +90,7 @@ void SimulatedNode::Stop(const v1::GenerationKey& key) {
 }
 
 void SimulatedNode::Forget(const v1::GenerationKey& key) {
-  auto* parts = observed_.mutable_generations();
+  auto* parts = state_.mutable_generations();
   for (int i = parts->size() - 1; i >= 0; --i) {
     if (parts->Get(i).job_id() == key.job_id() && parts->Get(i).generation() == key.generation()) {
       parts->DeleteSubrange(i, 1);
@@ -92,12 +100,13 @@ void SimulatedNode::Forget(const v1::GenerationKey& key) {
 
 // Closes the socket and opens others until there are enough.
 void SimulatedNode::CloseSocket(uint64_t id) {
-  auto* sockets = observed_.mutable_store_sockets();
+  auto* sockets = resources_.mutable_store_sockets();
+  resources_bytes_.clear();
   for (int i = sockets->size() - 1; i >= 0; --i) {
     if (sockets->Get(i).id() == id) sockets->DeleteSubrange(i, 1);
   }
   // As many on the advertised address as on loopback, like an agent.
-  for (const std::string& address : {observed_.address(), std::string("127.0.0.1")}) {
+  for (const std::string& address : {state_.address(), std::string("127.0.0.1")}) {
     auto count = std::count_if(sockets->begin(), sockets->end(),
                                [&address](const auto& each) { return each.address() == address; });
     for (; count < kSpareSockets; ++count) {
@@ -110,7 +119,7 @@ void SimulatedNode::CloseSocket(uint64_t id) {
 }
 
 v1::ObservedGeneration* SimulatedNode::Find(const v1::GenerationKey& key) {
-  for (v1::ObservedGeneration& part : *observed_.mutable_generations()) {
+  for (v1::ObservedGeneration& part : *state_.mutable_generations()) {
     if (part.job_id() == key.job_id() && part.generation() == key.generation()) return &part;
   }
   return nullptr;

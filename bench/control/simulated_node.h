@@ -16,8 +16,9 @@ class SimulatedNode {
   // Acts on the desired state. New generations are RUNNING at once.
   void Apply(const v1::NodeDesired& desired);
 
-  // Returns the next report.
-  const v1::NodeObserved& Report();
+  // Returns the next report, or its bytes, which cost less.
+  v1::NodeObserved Report();
+  std::string ReportBytes();
 
  private:
   void Start(const v1::DesiredGeneration& desired);
@@ -26,7 +27,11 @@ class SimulatedNode {
   void CloseSocket(uint64_t id);
   v1::ObservedGeneration* Find(const v1::GenerationKey& key);
 
-  v1::NodeObserved observed_;
+  // The node's resources, which seldom change, and all else of a report. Merged, or one after the
+  // other as bytes, they are the report.
+  v1::NodeObserved resources_;
+  v1::NodeObserved state_;
+  std::string resources_bytes_;  // Empty until they are needed.
   uint64_t next_socket_ = 1;
 };
 
