@@ -120,7 +120,7 @@ absl::Time CoordinatorLoop::RunOnce() {
       due = false;
     } else if (!news) {
       return std::min(committing_ ? absl::InfiniteFuture() : wake_at_,
-                      now + LongestWait(state_.limits));
+                      now + LongestWait(state_));
     }
   }
 }

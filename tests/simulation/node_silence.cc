@@ -18,7 +18,7 @@ void NodeSilence::NoteCoordinator(const SimulatedCoordinator& coordinator, absl:
   present_ = coordinator.runs();
   if (!present_) return;
   // After a longer gap the coordinator notices that it was away (coordinator/core/presence.h).
-  const absl::Duration longest_gap = 2 * coordinator::LongestWait(coordinator::Limits());
+  const absl::Duration longest_gap = 2 * coordinator::LongestWait(coordinator::ClusterState());
   if (now - listened_at_ > longest_gap) present_since_ = now;
   listened_at_ = now;
 }
