@@ -30,14 +30,15 @@ bool Ledger::ByLoad::operator()(const NodeOffer* a, const NodeOffer* b) const {
 
 void Ledger::Touch(const common::NodeId& node) {
   if (all_touched_) return;
-  touched_.insert(node);
-  // While nothing waits, nobody calls Update(), and nodes may come and go.
+  if (touched_.insert(node).second && !entries_.contains(node)) unknown_.push_back(node);
+  // While no job waits, the planner does not call Update(), and nodes may come and go.
   if (touched_.size() > kMostTouched) TouchAll();
 }
 
 void Ledger::TouchAll() {
   all_touched_ = true;
   touched_.clear();
+  unknown_.clear();
 }
 
 absl::Time Ledger::changes_at() const {
@@ -55,7 +56,19 @@ bool Ledger::Update(const ClusterState& state, absl::Time now) {
   bool changed = false;
   for (const common::NodeId& id : touched_) changed |= Look(state, id, now);
   touched_.clear();
+  unknown_.clear();
   return changed;
+}
+
+void Ledger::Prepare(const ClusterState& state, absl::Time now) {
+  if (all_touched_) {
+    Update(state, now);
+    return;
+  }
+  for (const common::NodeId& id : std::exchange(unknown_, {})) {
+    Look(state, id, now);
+    touched_.erase(id);
+  }
 }
 
 void Ledger::LookAtDue(const ClusterState& state, absl::Time now) {
@@ -125,6 +138,15 @@ bool Ledger::SetRefusal(const common::NodeId& id, std::string why) {
 
 void Ledger::Insert(const NodeOffer& offer) {
   in_order_.insert(&offer);
+  AddRoom(offer);
+}
+
+void Ledger::Erase(const NodeOffer& offer) {
+  in_order_.erase(&offer);
+  RemoveRoom(offer);
+}
+
+void Ledger::AddRoom(const NodeOffer& offer) {
   if (!offer.busy.empty()) {
     busy_.insert(&offer);
     return;
@@ -133,11 +155,13 @@ void Ledger::Insert(const NodeOffer& offer) {
   if (!offer.free_gpus.empty()) gpu_room_.insert(&offer);
 }
 
-void Ledger::Erase(const NodeOffer& offer) {
-  in_order_.erase(&offer);
+void Ledger::RemoveRoom(const NodeOffer& offer) {
+  if (!offer.busy.empty()) {
+    busy_.erase(&offer);
+    return;
+  }
   cpu_room_.erase(&offer);
-  gpu_room_.erase(&offer);
-  busy_.erase(&offer);
+  if (!offer.free_gpus.empty()) gpu_room_.erase(&offer);
 }
 
 void Ledger::Forget(Entries::iterator entry) {
@@ -154,9 +178,9 @@ void Ledger::Take(const std::vector<v1::Placement>& placements) {
     ACCEL_CHECK(found != entries_.end() && found->second.offer.has_value(),
                 "jobs are placed on nodes that were offered");
     NodeOffer& offer = *found->second.offer;
-    Erase(offer);
+    RemoveRoom(offer);
     TakePart(placement, &offer);
-    Insert(offer);
+    AddRoom(offer);
     Touch(found->first);
   }
 }

@@ -52,6 +52,10 @@ class Ledger {
   // are not connected or refuse work. Returns true if an offer or a refusal has changed. `state`
   // must be the same object each time.
   bool Update(const ClusterState& state, absl::Time now);
+  // Looks at the touched nodes that it does not know yet, and after TouchAll() at all nodes. The
+  // planner calls this while no job waits, because a job that is submitted should not wait until
+  // thousands of new nodes are looked at.
+  void Prepare(const ClusterState& state, absl::Time now);
   // Returns when an offer changes without an event from outside, or an earlier time. At that time,
   // a node that is excluded may take work again, or a connected node counts as silent. InfinitePast
   // if a node was touched since the last Update().
@@ -93,11 +97,14 @@ class Ledger {
   bool SetRefusal(const common::NodeId& id, std::string why);
   void Insert(const NodeOffer& offer);
   void Erase(const NodeOffer& offer);
+  void AddRoom(const NodeOffer& offer);
+  void RemoveRoom(const NodeOffer& offer);
   void Forget(Entries::iterator entry);
 
   bool all_touched_ = true;
   absl::flat_hash_set<common::NodeId> touched_;
-  Entries entries_;  // The offers do not move, because the sets point to them.
+  std::vector<common::NodeId> unknown_;  // Touched nodes that were not looked at yet.
+  Entries entries_;                      // The offers do not move, because the sets point to them.
   std::set<const NodeOffer*, InOrder> in_order_;
   std::set<const NodeOffer*, InOrder> gpu_room_;
   std::set<const NodeOffer*, InOrder> busy_;

@@ -76,6 +76,21 @@ TEST_F(LedgerTest, LooksAtTouchedNodesOnly) {
   EXPECT_FALSE(Touched("a"));  // Nothing has changed since.
 }
 
+TEST_F(LedgerTest, PreparesNodesThatItDoesNotKnow) {
+  Node("a");
+  ledger_.Prepare(state_, now_);
+  EXPECT_EQ(Offers(), "a");
+  Node("b");
+  Node("a").drain = v1::FINISH_JOBS;
+  for (const char* name : {"a", "b", "b"}) ledger_.Touch(common::NodeId(name));
+  ledger_.Prepare(state_, now_);
+  EXPECT_EQ(Offers(), "a b");
+  EXPECT_EQ(ledger_.changes_at(), absl::InfinitePast());  // It has yet to look at node a.
+  EXPECT_TRUE(ledger_.Update(state_, now_));
+  EXPECT_EQ(Offers(), "b");
+  EXPECT_GT(ledger_.changes_at(), now_);
+}
+
 TEST_F(LedgerTest, ForgetsNodesThatAreGone) {
   Node("a");
   Node("b").drain = v1::FINISH_JOBS;

@@ -28,8 +28,13 @@ constexpr absl::Duration kPutOff = absl::Milliseconds(100);
 void PlanRoom(const ClusterState& state, const Agenda::Due& due,
               const std::set<common::JobId>& stepping, absl::Time now, const WaitingJobs& waiting,
               Ledger* ledger, Plan* plan) {
-  // While nothing waits, the ledger collects what it will have to look at.
-  const bool changed = !waiting.empty() && ledger->Update(state, now);
+  // While nothing waits, the ledger looks only at nodes that are new, and collects the others.
+  bool changed = false;
+  if (waiting.empty()) {
+    ledger->Prepare(state, now);
+  } else {
+    changed = ledger->Update(state, now);
+  }
   if (!due.queue && !changed) return;
   absl::Time wake_at = absl::InfiniteFuture();
   plan->queue = PlanQueue(state, waiting, stepping, ledger, &plan->actions);
