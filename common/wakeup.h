@@ -15,8 +15,8 @@ class Wakeup {
   void Notify();
 
   // Blocks until notified, or until `timeout` has passed, but for at most 24 hours. If `timeout` is
-  // not positive, returns immediately.
-  void WaitFor(absl::Duration timeout);
+  // not positive, returns immediately. Returns true if notified.
+  bool WaitFor(absl::Duration timeout);
 
  private:
   std::mutex mutex_;

@@ -15,9 +15,9 @@
 #include "coordinator/access/caller.h"
 #include "coordinator/access_turn.h"
 #include "coordinator/core/desired.h"
+#include "coordinator/core/node_report.h"
 #include "coordinator/log_pipe.h"
 #include "proto/job.pb.h"
-#include "proto/node.pb.h"
 #include "proto/service.pb.h"
 
 namespace accel::coordinator {
@@ -36,9 +36,10 @@ class Subscription {
 // An agent's end of its stream. Destroying it closes the stream.
 class AgentSession : public Subscription {
  public:
-  // Sends the whole observed state. It replaces an earlier report that the coordinator has
-  // not read yet.
-  virtual void Report(v1::NodeObserved observed) = 0;
+  // Sends the whole observed state. It replaces an earlier report that the coordinator has not read
+  // yet. A report that lacks what is not new must come from the session's own ReportReader, and
+  // each report of that reader must be sent.
+  virtual void Report(NodeReport report) = 0;
 };
 
 struct AgentCallbacks {

@@ -19,6 +19,10 @@
 namespace accel::coordinator {
 namespace {
 
+// The loop wakes this much later than something is due, and then finds more that is due. Each job
+// is due when the first of its nodes would count as silent, and then postponed, because its nodes
+// have reported.
+constexpr absl::Duration kSlack = absl::Milliseconds(20);
 constexpr absl::Duration kFirstBackoff = absl::Milliseconds(100);
 constexpr absl::Duration kLongestBackoff = absl::Seconds(5);
 // Minimum time between two log lines about an event that may repeat.
@@ -119,7 +123,7 @@ absl::Time CoordinatorLoop::RunOnce() {
       PlanAndCommit(now);
       due = false;
     } else if (!news) {
-      return std::min(committing_ ? absl::InfiniteFuture() : wake_at_,
+      return std::min(committing_ ? absl::InfiniteFuture() : wake_at_ + kSlack,
                       now + LongestWait(state_));
     }
   }

@@ -12,7 +12,7 @@ namespace {
 
 // The subscription of a refused request. It posts nothing.
 class Refused final : public AgentSession {
-  void Report(v1::NodeObserved) override {}
+  void Report(NodeReport) override {}
 };
 
 class PostedWatch final : public Subscription {
@@ -40,7 +40,7 @@ class PostedSession final : public AgentSession {
   PostedSession(std::shared_ptr<Inbox> inbox, SessionId id) : inbox_(std::move(inbox)), id_(id) {}
   ~PostedSession() override { inbox_->Post(ChangeEvent(SessionClosed{id_})); }
 
-  void Report(v1::NodeObserved observed) override { inbox_->PostReport(id_, std::move(observed)); }
+  void Report(NodeReport report) override { inbox_->PostReport(id_, std::move(report)); }
 
  private:
   const std::shared_ptr<Inbox> inbox_;

@@ -6,6 +6,13 @@
 #include "common/status_macros.h"
 
 namespace accel::coordinator {
+namespace {
+
+int64_t SpaceOf(const NodeReport& report) {
+  return static_cast<int64_t>(report.observed.SpaceUsedLong());
+}
+
+}  // namespace
 
 absl::Status Inbox::CheckRoom(size_t waiting) const {
   if (closed_) return absl::UnavailableError("the coordinator is shutting down");
@@ -52,30 +59,43 @@ void Inbox::Post(QueryEvent event) {
   wakeup_.Notify();
 }
 
-void Inbox::PostReport(SessionId session, v1::NodeObserved observed) {
-  ReportEvent report;
-  report.session = session;
-  report.observed = std::move(observed);
-  report.at = clock_->Now();
-  report.bytes = static_cast<int64_t>(report.observed.SpaceUsedLong());
+void Inbox::PostReport(SessionId session, NodeReport report) {
+  ReportEvent event;
+  event.session = session;
+  event.at = clock_->Now();
+  event.bytes = SpaceOf(report);
+  event.report = std::move(report);
+  bool wakes = false;
   {
     absl::MutexLock lock(&mutex_);
     if (closed_) return;
     const auto [waiting, inserted] = reports_.emplace(session, contents_.changes.size());
     if (inserted) contents_.changes.emplace_back(ReportEvent{});
     auto& place = std::get<ReportEvent>(contents_.changes[waiting->second]);
+    if (!place.refused.ok()) return;  // The session ends.
+    // The report before has already ended the wait if something was new in it.
+    wakes = event.report.news != News::kNothing || event.at >= quiet_until_;
+    if (wakes) quiet_until_ = event.at + kQuiet;
     report_bytes_ -= place.bytes;
-    if (report_bytes_ + report.bytes > kMaxReportBytes) {
-      report.observed = v1::NodeObserved();
-      report.bytes = 0;
-      report.refused = absl::ResourceExhaustedError(
+    if (!inserted) {
+      const News news = event.report.news;
+      Replace(std::move(place.report), &event.report);
+      if (news != News::kDescription && event.report.news == News::kDescription) {
+        event.bytes = SpaceOf(event.report);  // It has got the description of the report before.
+      }
+    }
+    if (report_bytes_ + event.bytes > kMaxReportBytes) {
+      event.report = NodeReport();
+      event.bytes = 0;
+      event.refused = absl::ResourceExhaustedError(
           absl::StrCat("pending reports take ", report_bytes_, " bytes, and the maximum is ",
                        kMaxReportBytes, "; try again later"));
+      wakes = true;
     }
-    report_bytes_ += report.bytes;
-    place = std::move(report);
+    report_bytes_ += event.bytes;
+    place = std::move(event);
   }
-  wakeup_.Notify();
+  if (wakes) wakeup_.Notify();
 }
 
 void Inbox::PostCommitted(absl::Status status) {

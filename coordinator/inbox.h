@@ -55,9 +55,9 @@ struct SessionOpened {
 // The newest report of a session and when it arrived.
 struct ReportEvent {
   SessionId session = 0;
-  v1::NodeObserved observed;
+  NodeReport report;
   absl::Time at;
-  int64_t bytes = 0;  // Memory that `observed` takes.
+  int64_t bytes = 0;  // Memory that `report` takes.
   // If not OK, there was no room for the report. Its session must be ended with this status.
   absl::Status refused;
 };
@@ -109,6 +109,8 @@ class Inbox {
   static constexpr size_t kMaxRequests = 20'000;
   // Maximum memory of all pending reports.
   static constexpr int64_t kMaxReportBytes = int64_t{512} << 20;
+  // Reports without news end Wait() this often.
+  static constexpr absl::Duration kQuiet = absl::Milliseconds(250);
 
   struct Contents {
     std::vector<ChangeEvent> changes;
@@ -132,8 +134,10 @@ class Inbox {
   void Post(ChangeEvent event);
   void Post(QueryEvent event);
   // Adds a report. It replaces a pending report of the same session. If there is no room for it,
-  // adds an empty report with `refused` instead. A closed inbox drops the report.
-  void PostReport(SessionId session, v1::NodeObserved observed);
+  // adds an empty report with `refused` instead, which no other replaces. A closed inbox drops the
+  // report. A report without news ends Wait() only if no report has done so within kQuiet, because
+  // what follows from it can wait: it postpones the silence of its node.
+  void PostReport(SessionId session, NodeReport report);
   // Adds the result of the commit in progress.
   void PostCommitted(absl::Status status);
 
@@ -145,8 +149,9 @@ class Inbox {
   // of a commit.
   void Close();
 
-  // Blocks until an event is added, Wake() is called, or the timeout has passed.
-  void Wait(absl::Duration timeout) { wakeup_.WaitFor(timeout); }
+  // Blocks until an event is added that does not wait, Wake() is called, or the timeout has passed.
+  // Returns false if the timeout has passed.
+  bool Wait(absl::Duration timeout) { return wakeup_.WaitFor(timeout); }
   // Ends Wait().
   void Wake() { wakeup_.Notify(); }
 
@@ -160,6 +165,7 @@ class Inbox {
   // The index in contents_.changes of each session's pending report.
   absl::flat_hash_map<SessionId, size_t> reports_ ABSL_GUARDED_BY(mutex_);
   int64_t report_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+  absl::Time quiet_until_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
   bool closed_ ABSL_GUARDED_BY(mutex_) = false;
 };
 

@@ -26,6 +26,13 @@ class InboxTest : public ::testing::Test {
     inbox_.PostReport(session, observed);
   }
 
+  static NodeReport Heartbeat(uint64_t sequence, News news) {
+    NodeReport report;
+    report.observed.set_sequence(sequence);
+    report.news = news;
+    return report;
+  }
+
   common::SimulatedClock clock_;
   Inbox inbox_{&clock_};
 };
@@ -47,10 +54,68 @@ TEST_F(InboxTest, OnlyTheNewestReportOfASessionIsPending) {
   const Inbox::Contents contents = inbox_.Take(true);
   ASSERT_EQ(contents.changes.size(), 2u);
   const auto& first = std::get<ReportEvent>(contents.changes[0]);
-  EXPECT_EQ(first.observed.sequence(), 2u);
+  EXPECT_EQ(first.report.observed.sequence(), 2u);
   EXPECT_EQ(first.at, clock_.Now());
   Report(1, 3);
   EXPECT_EQ(inbox_.Take(true).changes.size(), 1u);
+}
+
+TEST_F(InboxTest, WhatIsNewInAReplacedReportRemainsNew) {
+  NodeReport first = Heartbeat(1, News::kDescription);
+  first.observed.add_addresses("10.0.0.1");
+  inbox_.PostReport(1, first);
+  inbox_.PostReport(1, Heartbeat(2, News::kVersion));
+  inbox_.PostReport(1, Heartbeat(3, News::kNothing));
+  inbox_.PostReport(2, Heartbeat(1, News::kState));
+  inbox_.PostReport(2, Heartbeat(2, News::kNothing));
+  inbox_.PostReport(3, Heartbeat(1, News::kNothing));
+  inbox_.PostReport(3, Heartbeat(2, News::kNothing));
+  const Inbox::Contents contents = inbox_.Take(true);
+  ASSERT_EQ(contents.changes.size(), 3u);
+  const auto& whole = std::get<ReportEvent>(contents.changes[0]);
+  EXPECT_EQ(whole.report.news, News::kDescription);
+  EXPECT_EQ(whole.report.observed.sequence(), 3u);
+  EXPECT_EQ(whole.report.observed.addresses(0), "10.0.0.1");
+  EXPECT_EQ(std::get<ReportEvent>(contents.changes[1]).report.news, News::kState);
+  EXPECT_EQ(std::get<ReportEvent>(contents.changes[2]).report.news, News::kNothing);
+}
+
+TEST_F(InboxTest, ReportsWithoutNewsSeldomEndTheWait) {
+  const auto wakes = [this](News news) {
+    inbox_.PostReport(1, Heartbeat(1, news));
+    return inbox_.Wait(absl::ZeroDuration());
+  };
+  EXPECT_TRUE(wakes(News::kNothing));
+  EXPECT_FALSE(wakes(News::kNothing));
+  EXPECT_TRUE(wakes(News::kVersion));
+  EXPECT_FALSE(wakes(News::kNothing));  // Although the report before is still pending.
+  clock_.Advance(Inbox::kQuiet - absl::Milliseconds(1));
+  EXPECT_FALSE(wakes(News::kNothing));
+  clock_.Advance(absl::Milliseconds(1));
+  EXPECT_TRUE(wakes(News::kNothing));
+  EXPECT_EQ(inbox_.Take(true).changes.size(), 1u);
+}
+
+TEST_F(InboxTest, ReplacedReportsTakeNoRoom) {
+  NodeReport whole;
+  whole.observed.add_addresses(std::string(Inbox::kMaxReportBytes / 4, 'x'));
+  inbox_.PostReport(1, whole);
+  for (uint64_t i = 0; i < 100; ++i) {
+    NodeReport report = Heartbeat(i, News::kState);
+    report.observed.set_refuses_work(std::string(1000, 'x'));
+    inbox_.PostReport(1, report);
+  }
+  EXPECT_OK(std::get<ReportEvent>(inbox_.Take(true).changes.at(0)).refused);
+}
+
+TEST_F(InboxTest, NoReportReplacesARefusal) {
+  v1::NodeObserved large;
+  large.set_name(std::string(Inbox::kMaxReportBytes + 1, 'x'));
+  inbox_.PostReport(1, large);
+  inbox_.PostReport(1, Heartbeat(2, News::kNothing));
+  const Inbox::Contents contents = inbox_.Take(true);
+  ASSERT_EQ(contents.changes.size(), 1u);
+  EXPECT_FALSE(std::get<ReportEvent>(contents.changes[0]).refused.ok());
 }
 
 TEST_F(InboxTest, WaitingReportsAreBoundedTogether) {
@@ -67,7 +132,7 @@ TEST_F(InboxTest, WaitingReportsAreBoundedTogether) {
     refused.push_back(report.session);
     EXPECT_THAT(report.refused, StatusIs(absl::StatusCode::kResourceExhausted,
                                          HasSubstr("the maximum is 536870912")));
-    EXPECT_TRUE(report.observed.name().empty());
+    EXPECT_TRUE(report.report.observed.name().empty());
   }
   EXPECT_EQ(refused, std::vector<SessionId>{6});
   inbox_.PostReport(6, large);

@@ -37,35 +37,35 @@ void Sessions::Open(SessionOpened opened) {
   session.caller = std::move(opened.caller);
 }
 
-void Sessions::Report(ReportEvent report, ClusterState* state, Changes* changes) {
-  const auto found = sessions_.find(report.session);
+void Sessions::Report(ReportEvent event, ClusterState* state, Changes* changes) {
+  const auto found = sessions_.find(event.session);
   if (found == sessions_.end()) {
     ++state->stale.sessions;
-    return NoteStale(report.at, *state);
+    return NoteStale(event.at, *state);
   }
-  if (!report.refused.ok()) return End(report.session, report.refused, state);
+  if (!event.refused.ok()) return End(event.session, event.refused, state);
   Session& session = found->second;
-  const common::NodeId node(report.observed.node_id());
+  const common::NodeId node(event.report.observed.node_id());
   if (!session.node.empty() && session.node != node) {
-    return End(report.session, absl::InvalidArgumentError("node_id: changed within one stream"),
+    return End(event.session, absl::InvalidArgumentError("node_id: changed within one stream"),
                state);
   }
   if (session.caller.kind == CallerKind::kNode && session.caller.name != node.value()) {
-    return End(report.session,
+    return End(event.session,
                absl::PermissionDeniedError(absl::StrCat(
                    "node_id: the report is not about node ", session.caller.name,
                    ", for which this agent's certificate is; was its state directory copied?")),
                state);
   }
-  const std::string name = report.observed.name();
+  const std::string name = event.report.observed.name();
   if (const absl::Status named = CheckName(session.caller, name, *state); !named.ok()) {
-    return End(report.session, named, state);
+    return End(event.session, named, state);
   }
-  const absl::Time at = report.at;
+  const absl::Time at = event.at;
   const StaleCounts before = state->stale;
   SessionId superseded = 0;
   const absl::Status taken =
-      Observe(report.session, std::move(report.observed), report.at, state, changes, &superseded);
+      Observe(event.session, std::move(event.report), event.at, state, changes, &superseded);
   if (state->stale != before) NoteStale(at, *state);
   if (superseded != 0) {
     End(superseded,
@@ -73,7 +73,7 @@ void Sessions::Report(ReportEvent report, ClusterState* state, Changes* changes)
             absl::StrCat("node ", name, " (", node.value(), ") has connected over a newer stream")),
         state);
   }
-  if (!taken.ok()) return End(report.session, taken, state);
+  if (!taken.ok()) return End(event.session, taken, state);
   if (session.node.empty()) {
     session.node = node;
     common::LogInfo("node connected", {{"node", name}, {"node_id", node.value()}});
@@ -130,13 +130,13 @@ void Sessions::Publish(const common::NodeId& node, absl::Time now, ClusterState*
   const auto found = sessions_.find(entry->second.session);
   if (found == sessions_.end()) return;
   const std::vector<v1::LogReader> readers = log_hub_.ReadersOn(node);
-  std::string signature = DesiredSignature(*state, node, readers);
+  std::string signature = DesiredSignature(*state, entry->second, readers);
   const bool ask = !entry->second.jobs.empty() && entry->second.clock.NeedsAnswer(now);
   if (signature == found->second.signature && !ask) return;
   found->second.signature = std::move(signature);
   const uint64_t version = ++state->revision;
-  auto desired =
-      std::make_shared<const Desired>(BuildDesired(*state, node, readers, version, starts));
+  auto desired = std::make_shared<const Desired>(
+      BuildDesired(*state, entry->second, readers, version, starts));
   entry->second.clock.Sent(version, now);
   found->second.callbacks.on_desired(std::move(desired));
 }

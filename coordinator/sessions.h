@@ -25,7 +25,7 @@ class Sessions {
   void Open(SessionOpened opened);
   // Writes the report into the state. Ends this session if the report is refused, and ends an older
   // session of the node if this one has taken over.
-  void Report(ReportEvent report, ClusterState* state, Changes* changes);
+  void Report(ReportEvent event, ClusterState* state, Changes* changes);
   // Ends the session of a node whose certificate is no longer valid. The generations on the node
   // are lost immediately. Does nothing to a node on the coordinator's own machine, which
   // has no certificate.

@@ -10,13 +10,12 @@
 #include "common/job_phase.h"
 #include "common/status_macros.h"
 #include "coordinator/latest_box.h"
+#include "coordinator/report_reader.h"
 #include "coordinator/wire.h"
 
 namespace accel::coordinator {
 namespace {
 
-// Enough for 64 generations of 1,024 workers, and for results that the agent still keeps.
-constexpr WireBounds kReportBounds{16 << 20, 1'000'000};
 constexpr WireBounds kChunkBounds{LogPipe::kMaxChunkBytes + 8192, 64};
 
 // Writes the messages of a source, one at a time, and finishes with the status with which the
@@ -81,14 +80,13 @@ class AgentStream final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc:
 
   void OnReadDone(bool ok) override {
     if (!ok) return desired_->End(absl::OkStatus());  // The agent has closed its side.
-    v1::NodeObserved observed;
-    const absl::Status parsed = Parse(reading_, kReportBounds, &observed);
+    absl::StatusOr<NodeReport> report = reader_.Read(reading_);
     reading_.Clear();
-    if (!parsed.ok()) {
-      log_.Warn("refused a report", peer_, parsed.ToString());
-      return desired_->End(parsed);
+    if (!report.ok()) {
+      log_.Warn("refused a report", peer_, report.status().ToString());
+      return desired_->End(report.status());
     }
-    session_->Report(std::move(observed));
+    session_->Report(*std::move(report));
     StartRead(&reading_);
   }
   void OnWriteDone(bool ok) override {
@@ -112,6 +110,7 @@ class AgentStream final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc:
   const std::string peer_;
   const std::shared_ptr<DesiredBox> desired_;
   std::unique_ptr<AgentSession> session_;
+  ReportReader reader_;
   grpc::ByteBuffer reading_;
   grpc::ByteBuffer writing_;
 };

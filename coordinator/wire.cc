@@ -90,6 +90,24 @@ absl::Status TooMuch(const google::protobuf::Message& message, size_t most,
 
 }  // namespace
 
+absl::Status Parse(absl::string_view bytes, const WireBounds& bounds,
+                   google::protobuf::Message* message) {
+  message->Clear();
+  if (bytes.size() > bounds.bytes) return TooMuch(*message, bounds.bytes, "bytes");
+  const int size = static_cast<int>(bytes.size());
+  CodedInputStream counted(reinterpret_cast<const uint8_t*>(bytes.data()), size);
+  counted.PushLimit(size);
+  Counter counter(bounds.elements);
+  const bool well_formed = counter.Count(*message->GetDescriptor(), 0, &counted);
+  if (counter.over()) return TooMuch(*message, bounds.elements, "elements");
+  if (well_formed && message->ParseFromArray(bytes.data(), size)) return absl::OkStatus();
+  const std::string name = message->GetDescriptor()->name();
+  message->Clear();
+  return absl::InvalidArgumentError(
+      absl::StrCat(name, ": these ", size,
+                   " bytes are not such a message; check that both sides have the same version"));
+}
+
 absl::Status Parse(const grpc::ByteBuffer& bytes, const WireBounds& bounds,
                    google::protobuf::Message* message) {
   message->Clear();
@@ -98,18 +116,8 @@ absl::Status Parse(const grpc::ByteBuffer& bytes, const WireBounds& bounds,
   if (!bytes.DumpToSingleSlice(&slice).ok()) {
     return absl::ResourceExhaustedError("the message cannot be held in memory");
   }
-  const int size = static_cast<int>(slice.size());
-  CodedInputStream counted(slice.begin(), size);
-  counted.PushLimit(size);
-  Counter counter(bounds.elements);
-  const bool well_formed = counter.Count(*message->GetDescriptor(), 0, &counted);
-  if (counter.over()) return TooMuch(*message, bounds.elements, "elements");
-  if (well_formed && message->ParseFromArray(slice.begin(), size)) return absl::OkStatus();
-  const std::string name = message->GetDescriptor()->name();
-  message->Clear();
-  return absl::InvalidArgumentError(
-      absl::StrCat(name, ": these ", size,
-                   " bytes are not such a message; check that both sides have the same version"));
+  return Parse(absl::string_view(reinterpret_cast<const char*>(slice.begin()), slice.size()),
+               bounds, message);
 }
 
 grpc::ByteBuffer ToBytes(const google::protobuf::Message& message) {

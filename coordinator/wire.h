@@ -9,6 +9,7 @@
 #include <cstddef>
 
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 #include "coordinator/core/desired.h"
 
 namespace accel::coordinator {
@@ -25,6 +26,8 @@ struct WireBounds {
 // there is no memory. INVALID_ARGUMENT: the bytes are not such a message. After an error,
 // *message is empty.
 absl::Status Parse(const grpc::ByteBuffer& bytes, const WireBounds& bounds,
+                   google::protobuf::Message* message);
+absl::Status Parse(absl::string_view bytes, const WireBounds& bounds,
                    google::protobuf::Message* message);
 
 // Serializes the message.

@@ -160,9 +160,8 @@ std::shared_ptr<const SharedStart> SharedStarts::Find(const Limits& limits, cons
   return start;
 }
 
-std::string DesiredSignature(const ClusterState& state, const common::NodeId& id,
+std::string DesiredSignature(const ClusterState& state, const NodeEntry& node,
                              const std::vector<v1::LogReader>& readers) {
-  const NodeEntry& node = state.nodes.at(id);
   std::string signature = absl::StrCat(node.observed.incarnation(), "|", HeartbeatMillis(state));
   ForEachPart(state, node, [&signature](const JobEntry& entry, int machine_rank) {
     const v1::Job& job = entry.job;
@@ -183,10 +182,9 @@ std::string DesiredSignature(const ClusterState& state, const common::NodeId& id
   return signature;
 }
 
-Desired BuildDesired(const ClusterState& state, const common::NodeId& id,
+Desired BuildDesired(const ClusterState& state, const NodeEntry& node,
                      const std::vector<v1::LogReader>& readers, uint64_t version,
                      SharedStarts* starts) {
-  const NodeEntry& node = state.nodes.at(id);
   Desired parts;
   v1::NodeDesired& desired = parts.node;
   desired.set_version(version);

@@ -30,12 +30,12 @@ class SharedStarts {
 
 // Returns a short text that differs whenever the desired state differs in more than its version. It
 // tells an unchanged desired state from a new one without building it, because one can be large.
-std::string DesiredSignature(const ClusterState& state, const common::NodeId& node,
+std::string DesiredSignature(const ClusterState& state, const NodeEntry& node,
                              const std::vector<v1::LogReader>& readers);
 
-// Returns the whole desired state of a node. The node must be in `state`. `starts` must have been
+// Returns the whole desired state of a node of `state`. `starts` must have been
 // used for this state only.
-Desired BuildDesired(const ClusterState& state, const common::NodeId& node,
+Desired BuildDesired(const ClusterState& state, const NodeEntry& node,
                      const std::vector<v1::LogReader>& readers, uint64_t version,
                      SharedStarts* starts);
 

@@ -32,7 +32,8 @@ ClusterState OneNode() {
 
 v1::NodeDesired DesiredOf(const ClusterState& state, const std::string& node) {
   SharedStarts starts;
-  return Whole(BuildDesired(state, common::NodeId(node), {}, /*version=*/1, &starts));
+  return Whole(
+      BuildDesired(state, state.nodes.at(common::NodeId(node)), {}, /*version=*/1, &starts));
 }
 
 // Agents report more than twice within the timeout after which they count as lost.
@@ -81,10 +82,10 @@ TEST(Heartbeat, GrowsWithTheNumberOfNodes) {
 
 TEST(Heartbeat, AnotherIntervalIsAnotherDesiredState) {
   ClusterState state = OneNode();
-  const std::string before = DesiredSignature(state, common::NodeId("a"), {});
-  EXPECT_EQ(DesiredSignature(state, common::NodeId("a"), {}), before);
+  const std::string before = DesiredSignature(state, state.nodes.at(common::NodeId("a")), {});
+  EXPECT_EQ(DesiredSignature(state, state.nodes.at(common::NodeId("a")), {}), before);
   state.limits.node_timeout = absl::Seconds(1);
-  EXPECT_NE(DesiredSignature(state, common::NodeId("a"), {}), before);
+  EXPECT_NE(DesiredSignature(state, state.nodes.at(common::NodeId("a")), {}), before);
 }
 
 // Returns the peers of the store of a job on nodes with these addresses. Each node has one rank, or
@@ -194,7 +195,7 @@ TEST(SharedStarts, EachNodeHasItsOwnRankAndInterface) {
   int rank = 0;
   for (const char* name : {"a", "b", "c", "d"}) {
     const v1::NodeDesired desired =
-        Whole(BuildDesired(state, common::NodeId(name), {}, 1, &starts));
+        Whole(BuildDesired(state, state.nodes.at(common::NodeId(name)), {}, 1, &starts));
     ASSERT_EQ(desired.generations_size(), 1);
     const v1::DesiredGeneration& start = desired.generations(0);
     EXPECT_EQ(start.argv(0), "train");
@@ -214,7 +215,8 @@ TEST(SharedStarts, AreEncodedOnceForAllNodesThatAreAlike) {
   SharedStarts starts;
   std::vector<const SharedStart*> shared;
   for (const char* name : {"a", "b", "c", "d"}) {
-    const Desired desired = BuildDesired(state, common::NodeId(name), {}, 1, &starts);
+    const Desired desired =
+        BuildDesired(state, state.nodes.at(common::NodeId(name)), {}, 1, &starts);
     shared.push_back(desired.generations.at(0).shared.get());
     // What is left is small, because it is made for each node.
     EXPECT_LT(desired.generations.at(0).own.ByteSizeLong(), 250u);
@@ -246,7 +248,8 @@ TEST(SharedStarts, NodesWithOtherGpusOrProcessesShareNothing) {
   SharedStarts starts;
   std::vector<std::pair<std::string, std::string>> seen;
   for (const char* name : {"a", "b", "c"}) {
-    const Desired desired = BuildDesired(state, common::NodeId(name), {}, 1, &starts);
+    const Desired desired =
+        BuildDesired(state, state.nodes.at(common::NodeId(name)), {}, 1, &starts);
     const auto env = EnvOf(Whole(desired).generations(0));
     seen.emplace_back(env.at("CUDA_VISIBLE_DEVICES"), env.at("LOCAL_WORLD_SIZE"));
   }

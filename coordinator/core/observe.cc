@@ -88,13 +88,25 @@ absl::Status CheckReportRoom(const ClusterState& state, int64_t before, int64_t 
                    " bytes of nodes' reports in memory, and this one has ", bytes));
 }
 
-// Replaces the node's report by a newer one.
-absl::Status Keep(v1::NodeObserved report, ClusterState* state, NodeEntry* node) {
-  const int64_t bytes = static_cast<int64_t>(report.SpaceUsedLong());
+int64_t SpaceOf(const v1::NodeObserved& report) {
+  return static_cast<int64_t>(report.SpaceUsedLong());
+}
+
+// Replaces the node's report by a newer one. An error has no effect.
+absl::Status Keep(NodeReport report, ClusterState* state, NodeEntry* node) {
+  v1::NodeObserved none;
+  const bool whole = report.news == News::kDescription;
+  const int64_t all = whole ? SpaceOf(report.observed) : 0;
+  if (whole) SwapDescriptions(&none, &report.observed);
+  const int64_t rest = SpaceOf(report.observed);
+  const int64_t description = whole ? all - rest : node->description_bytes;
+  const int64_t bytes = rest + description;
   ACCEL_RETURN_IF_ERROR(CheckReportRoom(*state, node->observed_bytes, bytes));
+  SwapDescriptions(whole ? &none : &node->observed, &report.observed);
   state->report_bytes += bytes - node->observed_bytes;
   node->observed_bytes = bytes;
-  node->observed = std::move(report);
+  node->description_bytes = description;
+  node->observed = std::move(report.observed);
   return absl::OkStatus();
 }
 
@@ -105,15 +117,36 @@ void CountConnection(ClusterState* state, Changes* changes) {
   for (const auto& [id, node] : state->nodes) changes->nodes.insert(id);
 }
 
+// Returns true if both reports are about the same generations. The coordinator drops some from a
+// report (foreign_facts.h), so reports that were equal when they arrived may differ here.
+bool HaveSameParts(const v1::NodeObserved& a, const v1::NodeObserved& b) {
+  return std::equal(a.generations().begin(), a.generations().end(), b.generations().begin(),
+                    b.generations().end(), [](const auto& x, const auto& y) {
+                      return x.generation() == y.generation() && x.job_id() == y.job_id();
+                    });
+}
+
 // Returns true if the report equals the one before, apart from its sequence. Most heartbeats do.
-bool Repeats(const v1::NodeObserved& before, v1::NodeObserved* report) {
+bool Repeats(const v1::NodeObserved& before, NodeReport* report) {
+  v1::NodeObserved& observed = report->observed;
+  if (report->news != News::kDescription) {
+    return report->news == News::kNothing && HaveSameParts(observed, before);
+  }
   // Nearly all other reports differ in this, and serializing costs more than the rest of a look.
-  if (report->applied_version() != before.applied_version()) return false;
-  const uint64_t sequence = report->sequence();
-  report->set_sequence(before.sequence());
-  const bool same = report->SerializeAsString() == before.SerializeAsString();
-  report->set_sequence(sequence);
+  if (observed.applied_version() != before.applied_version()) return false;
+  const uint64_t sequence = observed.sequence();
+  observed.set_sequence(before.sequence());
+  const bool same = observed.SerializeAsString() == before.SerializeAsString();
+  observed.set_sequence(sequence);
   return same;
+}
+
+// Returns true if the report can change what the node offers to jobs (node_offer.h). A newer
+// applied_version alone does not, unless the coordinator waits for one.
+bool MayChangeOffer(const NodeEntry& node, const NodeReport& report, bool ends_silence) {
+  const v1::NodeObserved& before = node.observed;
+  return ends_silence || report.news > News::kVersion || !HaveSameParts(before, report.observed) ||
+         std::min(before.applied_version(), report.observed.applied_version()) < node.settled_from;
 }
 
 // Returns true if a job of the node is being stopped because of a failure. Each further report then
@@ -221,9 +254,10 @@ void SettleSockets(NodeEntry* node) {
 
 }  // namespace
 
-absl::Status Observe(SessionId session, v1::NodeObserved report, absl::Time now,
-                     ClusterState* state, Changes* changes, SessionId* superseded) {
+absl::Status Observe(SessionId session, NodeReport received, absl::Time now, ClusterState* state,
+                     Changes* changes, SessionId* superseded) {
   *superseded = 0;
+  v1::NodeObserved& report = received.observed;
   ACCEL_RETURN_IF_ERROR(CheckReport(report));
   ACCEL_RETURN_IF_ERROR(CheckAgainst(*state, report));
   CutTexts(&report);
@@ -244,21 +278,21 @@ absl::Status Observe(SessionId session, v1::NodeObserved report, absl::Time now,
   report.clear_made_us();
   report.clear_answered_us();
   // A report that repeats the one before leads to nothing, unless it ends a silence.
-  if (now < SilentFrom(*state, *node) && !MayHaveFailedBefore(*state, *node) &&
-      Repeats(node->observed, &report)) {
+  const bool ends_silence = now >= SilentFrom(*state, *node);
+  if (!ends_silence && !MayHaveFailedBefore(*state, *node) && Repeats(node->observed, &received)) {
     node->observed.set_sequence(report.sequence());
     node->last_heard = now;
     // This sends the desired state again, although it is unchanged (docs/decisions/0044).
     if (!node->jobs.empty() && node->clock.NeedsAnswer(now)) changes->nodes.insert(id);
     return absl::OkStatus();
   }
-  ACCEL_RETURN_IF_ERROR(Keep(std::move(report), state, node));
+  if (MayChangeOffer(*node, received, ends_silence)) state->ledger.Touch(id);
+  ACCEL_RETURN_IF_ERROR(Keep(std::move(received), state, node));
   if (is_first) changes->registered.insert(id);
   node->last_heard = now;
   if (!node->observed.inventory().gpus().empty()) NoteGpus(state);
   SettleSockets(node);
   CountReport(*node, now, state);
-  state->ledger.Touch(id);
   changes->nodes.insert(id);
   return absl::OkStatus();
 }
@@ -282,6 +316,7 @@ void CloseSession(SessionId session, const common::NodeId& node, ClusterState* s
   // Protobuf keeps the memory of cleared elements for reuse. A copy takes only what it needs.
   v1::NodeObserved kept = entry.observed;
   entry.observed.Swap(&kept);
+  entry.description_bytes = 0;  // The next report has the description.
   const int64_t bytes = static_cast<int64_t>(entry.observed.SpaceUsedLong());
   state->report_bytes += bytes - entry.observed_bytes;
   entry.observed_bytes = bytes;

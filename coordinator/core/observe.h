@@ -7,12 +7,15 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "coordinator/core/cluster_state.h"
+#include "coordinator/core/node_report.h"
 
 namespace accel::coordinator {
 
 // Replaces the newest report of a node by `report`, which came over `session`. The first report of
 // a session binds the session to the node and takes the node over from an older session.
 // *superseded is then the older session, or 0 if there is none.
+//
+// A report without the node's description must follow one of the same session.
 //
 // Refuses or ignores what has an older incarnation, session, sequence or generation, and counts it
 // (invariant 5). Returns OK for a report that is out of sequence, which has no effect. Reports of a
@@ -23,8 +26,8 @@ namespace accel::coordinator {
 // * ALREADY_EXISTS: a newer session has taken the node over.
 // * FAILED_PRECONDITION: another agent that is alive has the node's id or name (identity.h).
 // * RESOURCE_EXHAUSTED: a bound is exceeded. The message names the bound.
-absl::Status Observe(SessionId session, v1::NodeObserved report, absl::Time now,
-                     ClusterState* state, Changes* changes, SessionId* superseded);
+absl::Status Observe(SessionId session, NodeReport report, absl::Time now, ClusterState* state,
+                     Changes* changes, SessionId* superseded);
 
 // Notes that the stream is closed. The node counts as lost only once it has been silent for too
 // long, because most agents reconnect.

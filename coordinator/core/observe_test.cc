@@ -101,6 +101,119 @@ TEST_F(ObserveTest, ReportsAreCountedAndForgottenWithTheirStreams) {
   EXPECT_OK(Report(3, Observed("b", 1)));
 }
 
+// A report without the description, which is that of the report before.
+NodeReport Next(uint64_t sequence, News news) {
+  NodeReport report = Observed("a", sequence);
+  report.news = news;
+  return report;
+}
+
+class PartialReports : public ClusterStateTest {
+ protected:
+  void SetUp() override {
+    v1::NodeObserved first = Observed("a", 1);
+    for (int i = 0; i < 8; ++i) first.mutable_inventory()->add_gpus()->set_index(i);
+    v1::StoreSocket* const socket = first.add_store_sockets();
+    socket->set_id(7);
+    socket->set_address("127.0.0.1");
+    first.add_addresses("10.0.0.1");
+    ASSERT_OK(Report(1, first));
+    Rest();
+    changes_ = {};
+  }
+
+  const NodeEntry& Node() { return state_.nodes.at(common::NodeId("a")); }
+  bool LedgerIsTouched() { return state_.ledger.changes_at() == absl::InfinitePast(); }
+};
+
+TEST_F(PartialReports, TheDescriptionRemains) {
+  const int64_t bytes = state_.report_bytes;
+  for (uint64_t sequence = 2; sequence < 10; ++sequence) {
+    NodeReport report = Next(sequence, News::kState);
+    report.observed.set_refuses_work(sequence % 2 == 0 ? "no disk" : "");
+    ASSERT_OK(Observe(1, report, now_, &state_, &changes_, &superseded_));
+    EXPECT_EQ(Node().observed.refuses_work(), report.observed.refuses_work());
+    EXPECT_EQ(Node().observed.inventory().gpus_size(), 8);
+    EXPECT_EQ(Node().observed.store_sockets(0).id(), 7u);
+    EXPECT_EQ(Node().observed.addresses(0), "10.0.0.1");
+  }
+  // Nothing adds up.
+  EXPECT_NEAR(static_cast<double>(state_.report_bytes), static_cast<double>(bytes), 100);
+  EXPECT_EQ(state_.report_bytes, Node().observed_bytes);
+}
+
+TEST_F(PartialReports, OneThatHasNoRoomChangesNothing) {
+  state_.limits.max_report_bytes = state_.report_bytes;
+  NodeReport report = Next(2, News::kState);
+  report.observed.set_refuses_work(std::string(4000, 'x'));
+  EXPECT_TRUE(
+      absl::IsResourceExhausted(Observe(1, report, now_, &state_, &changes_, &superseded_)));
+  EXPECT_EQ(Node().observed.inventory().gpus_size(), 8);
+  EXPECT_EQ(Node().observed.refuses_work(), "");
+}
+
+TEST_F(PartialReports, OneWithoutNewsOnlyPostponesTheSilence) {
+  now_ += absl::Seconds(1);
+  ASSERT_OK(Observe(1, Next(2, News::kNothing), now_, &state_, &changes_, &superseded_));
+  EXPECT_EQ(Node().last_heard, now_);
+  EXPECT_EQ(Node().observed.sequence(), 2u);
+  EXPECT_TRUE(changes_.nodes.empty());
+  EXPECT_FALSE(LedgerIsTouched());
+}
+
+TEST_F(PartialReports, ANewVersionChangesTheOfferOnlyIfItIsAwaited) {
+  state_.revision = 5;
+  NodeReport report = Next(2, News::kVersion);
+  report.observed.set_applied_version(4);
+  ASSERT_OK(Observe(1, report, now_, &state_, &changes_, &superseded_));
+  EXPECT_EQ(Node().observed.applied_version(), 4u);
+  EXPECT_FALSE(LedgerIsTouched());
+  state_.nodes.at(common::NodeId("a")).settled_from = 5;
+  report.observed.set_sequence(3);
+  report.observed.set_applied_version(5);
+  ASSERT_OK(Observe(1, report, now_, &state_, &changes_, &superseded_));
+  EXPECT_TRUE(LedgerIsTouched());
+}
+
+TEST_F(PartialReports, AVersionThatFallsBackChangesTheOffer) {
+  state_.revision = 9;
+  NodeReport report = Next(2, News::kVersion);
+  report.observed.set_applied_version(9);
+  ASSERT_OK(Observe(1, report, now_, &state_, &changes_, &superseded_));
+  state_.nodes.at(common::NodeId("a")).settled_from = 5;
+  report.observed.set_sequence(3);
+  report.observed.set_applied_version(3);
+  ASSERT_OK(Observe(1, report, now_, &state_, &changes_, &superseded_));
+  EXPECT_TRUE(LedgerIsTouched());
+}
+
+// A part that was unknown when the node reported it first belongs to another node now, so it is
+// dropped from the same report.
+TEST_F(PartialReports, APartThatIsDroppedLaterIsNews) {
+  ASSERT_OK(Report("b", 2, 1));
+  const common::JobId job = Submit().value();
+  Rest();
+  ASSERT_EQ(Job(job).generations(0).placements(0).node_name(), "a");
+  v1::NodeObserved first = Observed("b", 2);
+  first.add_generations()->set_job_id(job.value());
+  first.mutable_generations(0)->set_generation(1);
+  NodeEntry& b = state_.nodes.at(common::NodeId("b"));
+  *b.observed.mutable_generations() = first.generations();
+  NodeReport again = v1::NodeObserved(first);
+  again.news = News::kNothing;
+  state_.ledger.Update(state_, now_);
+  ASSERT_OK(Observe(2, again, now_, &state_, &changes_, &superseded_));
+  EXPECT_EQ(b.observed.generations_size(), 0);
+  EXPECT_TRUE(LedgerIsTouched());
+}
+
+TEST_F(PartialReports, TheEndOfASilenceIsNews) {
+  now_ = SilentFrom(state_, Node());
+  ASSERT_OK(Observe(1, Next(2, News::kNothing), now_, &state_, &changes_, &superseded_));
+  EXPECT_TRUE(LedgerIsTouched());
+  EXPECT_EQ(changes_.nodes.count(common::NodeId("a")), 1u);
+}
+
 TEST_F(ObserveTest, TheNodesAreBounded) {
   state_.limits.max_nodes = 2;
   ASSERT_OK(Report("a", 1, 1));

@@ -13,6 +13,7 @@
 #include "coordinator/core/records.h"
 #include "coordinator/core/recover.h"
 #include "coordinator/core/requests.h"
+#include "coordinator/wire.h"
 #include "tests/scenarios/check_at_rest.h"
 #include "tests/scenarios/describe_stored.h"
 #include "tests/scenarios/words.h"
@@ -145,9 +146,12 @@ absl::Status Scenario::CheckRecovery() {
 
 absl::Status Scenario::Report(FakeNode* node) {
   if (sessions_[node->name()] == 0) sessions_[node->name()] = next_session_++;
+  const coordinator::SessionId session = sessions_[node->name()];
+  ACCEL_ASSIGN_OR_RETURN(coordinator::NodeReport report,
+                         readers_[session].Read(coordinator::ToBytes(node->Report(now_))));
   coordinator::SessionId superseded = 0;
-  ACCEL_RETURN_IF_ERROR(coordinator::Observe(sessions_[node->name()], node->Report(now_), now_,
-                                             &state_, &changes_, &superseded));
+  ACCEL_RETURN_IF_ERROR(
+      coordinator::Observe(session, std::move(report), now_, &state_, &changes_, &superseded));
   return Plan();
 }
 

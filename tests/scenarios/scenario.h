@@ -72,6 +72,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "coordinator/core/cluster_state.h"
+#include "coordinator/report_reader.h"
 #include "coordinator/store/memory_store.h"
 #include "tests/scenarios/fake_node.h"
 
@@ -156,6 +157,7 @@ class Scenario {
   std::optional<int> crash_after_;
   std::map<std::string, std::unique_ptr<FakeNode>> nodes_;
   std::map<std::string, coordinator::SessionId> sessions_;  // 0 if the node must connect again.
+  std::map<coordinator::SessionId, coordinator::ReportReader> readers_;  // Of open sessions.
   coordinator::SessionId next_session_ = 1;
   std::vector<common::JobId> jobs_;
   std::map<common::JobId, v1::JobPhase> final_phases_;

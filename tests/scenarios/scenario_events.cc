@@ -103,6 +103,7 @@ absl::Status Scenario::Link(const Words& words) {
   }
   if (words[0] == "disconnect") {
     coordinator::CloseSession(sessions_[words[1]], id, &state_);
+    readers_.erase(sessions_[words[1]]);
     node.muted = true;
     return Plan();
   }
@@ -117,6 +118,7 @@ absl::Status Scenario::Link(const Words& words) {
   if (words[0] == "restart" || words[0] == "reboot") {
     // The agent's process ends, and the kernel closes its connection.
     coordinator::CloseSession(sessions_[words[1]], id, &state_);
+    readers_.erase(sessions_[words[1]]);
     words[0] == "reboot" ? node.Reboot() : node.RestartAgent(/*forgets=*/words.size() > 2);
   }
   node.muted = false;

@@ -100,7 +100,8 @@ std::string Scenario::Summary(const v1::NodeDesired& desired) const {
 
 v1::NodeDesired Scenario::DesiredOf(const common::NodeId& node) const {
   coordinator::SharedStarts starts;
-  return coordinator::Whole(coordinator::BuildDesired(state_, node, {}, state_.revision, &starts));
+  return coordinator::Whole(
+      coordinator::BuildDesired(state_, state_.nodes.at(node), {}, state_.revision, &starts));
 }
 
 absl::Status Scenario::ExpectDesired(const Words& words) {

@@ -4,6 +4,10 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
+
+#include "common/check.h"
+#include "coordinator/wire.h"
 
 namespace accel::simulation {
 namespace {
@@ -78,7 +82,11 @@ void UnreliableLink::Deliver(Stream* stream) {
     if (stream == stream_.get() && !again) stream->heard_at = clock_->Now();
     if (stream->accepted) NoteHeard(*stream);
     if (bug_.report) bug_.report(&report);
-    stream->session->Report(std::move(report));
+    // The coordinator's own reader, which a stream of gRPC also has.
+    absl::StatusOr<coordinator::NodeReport> read =
+        stream->reader.Read(coordinator::ToBytes(report));
+    ACCEL_CHECK(read.ok(), "agents send nothing that the coordinator cannot read");
+    stream->session->Report(*std::move(read));
   }
 }
 

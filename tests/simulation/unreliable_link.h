@@ -26,6 +26,7 @@
 #include "common/backoff.h"
 #include "common/clock.h"
 #include "common/unique_fd.h"
+#include "coordinator/report_reader.h"
 #include "tests/simulation/simulated_coordinator.h"
 
 namespace accel::simulation {
@@ -78,6 +79,7 @@ class UnreliableLink final : public agent::CoordinatorLink {
   struct Stream {
     uint64_t life = 0;                                   // The coordinator's process.
     std::unique_ptr<coordinator::AgentSession> session;  // Null once the coordinator has closed it.
+    coordinator::ReportReader reader;
     Queue<v1::NodeObserved> up;
     Queue<coordinator::DesiredPtr> down;
     uint64_t delivered = 0;                      // The highest sequence number delivered.
