@@ -81,13 +81,18 @@ TEST_F(LedgerTest, PreparesNodesThatItDoesNotKnow) {
   ledger_.Prepare(state_, now_);
   EXPECT_EQ(Offers(), "a");
   Node("b");
-  Node("a").drain = v1::FINISH_JOBS;
-  for (const char* name : {"a", "b", "b"}) ledger_.Touch(common::NodeId(name));
+  ledger_.Touch(common::NodeId("b"));
   ledger_.Prepare(state_, now_);
   EXPECT_EQ(Offers(), "a b");
+  EXPECT_GT(ledger_.changes_at(), now_);
+  Node("c");
+  Node("a").drain = v1::FINISH_JOBS;
+  for (const char* name : {"a", "c", "c"}) ledger_.Touch(common::NodeId(name));
+  ledger_.Prepare(state_, now_);
+  EXPECT_EQ(Offers(), "a b c");
   EXPECT_EQ(ledger_.changes_at(), absl::InfinitePast());  // It has yet to look at node a.
   EXPECT_TRUE(ledger_.Update(state_, now_));
-  EXPECT_EQ(Offers(), "b");
+  EXPECT_EQ(Offers(), "b c");
   EXPECT_GT(ledger_.changes_at(), now_);
 }
 
