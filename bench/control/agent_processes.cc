@@ -4,9 +4,8 @@
 #include <unistd.h>
 
 #include <csignal>
-#include <cstdio>
-#include <cstdlib>
 
+#include "bench/control/exit_on_error.h"
 #include "bench/control/simulated_agents.h"
 
 namespace accel::bench {
@@ -15,11 +14,6 @@ namespace {
 constexpr int kProcesses = 4;
 // Maximum number of agents of all processes that connect at the same time.
 constexpr size_t kConnecting = 64;
-
-[[noreturn]] void Fail(const char* what) {
-  std::fprintf(stderr, "cluster_load: %s\n", what);
-  std::exit(1);
-}
 
 // Handles SIGCHLD. A figure that was measured with fewer agents would be wrong.
 void EndWithAgents(int) {

@@ -59,8 +59,7 @@ class Process {
     std::getline(stat, line);
     const std::vector<std::string> fields = absl::StrSplit(line, ' ');
     if (fields.size() >= number) return fields[number - 1];
-    std::fprintf(stderr, "cluster_load: cannot read %s\n", path_.c_str());
-    std::exit(1);
+    Fail(absl::StrCat("cannot read ", path_));
   }
 
   const std::string path_;
@@ -93,9 +92,7 @@ void AwaitRunning(CoordinatorClient* client, const std::string& job) {
         return phase == v1::PENDING || phase == v1::STARTING;
       });
   if (phase == v1::RUNNING) return;
-  std::fprintf(stderr, "cluster_load: job %s is %s (%s)\n", job.c_str(),
-               v1::JobPhase_Name(phase).c_str(), watched.ToString().c_str());
-  std::exit(1);
+  Fail(absl::StrCat("job ", job, " is ", v1::JobPhase_Name(phase), " (", watched.ToString(), ")"));
 }
 
 // Ends the job and waits until its processes have ended.

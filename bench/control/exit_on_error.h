@@ -5,16 +5,20 @@
 #include <cerrno>  // program_invocation_short_name
 #include <cstdio>
 #include <cstdlib>
+#include <string>
 #include <utility>
 
 #include "absl/status/statusor.h"
 
 namespace accel::bench {
 
-inline void Check(const absl::Status& status) {
-  if (status.ok()) return;
-  std::fprintf(stderr, "%s: %s\n", program_invocation_short_name, status.ToString().c_str());
+[[noreturn]] inline void Fail(const std::string& what) {
+  std::fprintf(stderr, "%s: %s\n", program_invocation_short_name, what.c_str());
   std::exit(1);
+}
+
+inline void Check(const absl::Status& status) {
+  if (!status.ok()) Fail(status.ToString());
 }
 
 template <typename T>

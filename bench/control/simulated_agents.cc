@@ -4,13 +4,12 @@
 #include <grpcpp/support/byte_buffer.h>
 
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "agent/channel.h"
 #include "agent/core/report_schedule.h"
+#include "bench/control/exit_on_error.h"
 #include "bench/control/simulated_node.h"
 #include "common/clock.h"
 #include "proto/service.grpc.pb.h"
@@ -21,11 +20,6 @@ namespace {
 constexpr absl::Duration kLongestWait = absl::Seconds(1);  // For an event of a stream.
 
 absl::Time Now() { return common::SteadyClock()->Now(); }
-
-[[noreturn]] void Fail(const char* what) {
-  std::fprintf(stderr, "cluster_load: %s\n", what);
-  std::exit(1);
-}
 
 }  // namespace
 

@@ -15,18 +15,15 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "bench/control/exit_on_error.h"
 #include "cli/coordinator_client.h"
 #include "common/clock.h"
 #include "common/random_hex.h"
 
 namespace {
 
+using accel::bench::Check;
 using accel::cli::CoordinatorClient;
-
-void Fail(const absl::Status& status) {
-  std::fprintf(stderr, "submit_load: %s\n", status.ToString().c_str());
-  std::exit(1);
-}
 
 accel::v1::SubmitJobRequest Request(int nodes) {
   accel::v1::SubmitJobRequest request;
@@ -42,7 +39,7 @@ void SubmitAll(CoordinatorClient* client, const std::string& prefix, int jobs, i
   for (int i = 0; i < jobs; ++i) {
     request.set_submit_id(absl::StrCat(prefix, "-", i));
     const auto job = client->SubmitJob(request, absl::Seconds(30));
-    if (!job.ok()) Fail(job.status());
+    Check(job.status());
   }
 }
 
@@ -53,13 +50,13 @@ int main(int argc, char** argv) {
   const int clients = std::atoi(argv[2]);
   const int jobs = std::atoi(argv[3]) / clients;
   const auto run = accel::common::RandomHex();
-  if (!run.ok()) Fail(run.status());
+  Check(run.status());
   std::vector<std::unique_ptr<CoordinatorClient>> connected;
   for (int i = 0; i < clients; ++i) {
     auto client = CoordinatorClient::Connect(argv[1]);
-    if (!client.ok()) Fail(client.status());
+    Check(client.status());
     connected.push_back(*std::move(client));
-    if (const auto listed = connected.back()->ListNodes(); !listed.ok()) Fail(listed.status());
+    Check(connected.back()->ListNodes().status());
   }
   const absl::Time begin = accel::common::SteadyClock()->Now();
   std::vector<std::thread> threads;
