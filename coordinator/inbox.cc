@@ -4,16 +4,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
+#include "coordinator/core/node_report.h"
 
 namespace accel::coordinator {
-namespace {
-
-int64_t SpaceOf(const NodeReport& report) {
-  return static_cast<int64_t>(report.observed.SpaceUsedLong());
-}
-
-}  // namespace
-
 absl::Status Inbox::CheckRoom(size_t waiting) const {
   if (closed_) return absl::UnavailableError("the coordinator is shutting down");
   if (waiting < kMaxRequests) return absl::OkStatus();
@@ -63,7 +56,7 @@ void Inbox::PostReport(SessionId session, NodeReport report) {
   ReportEvent event;
   event.session = session;
   event.at = clock_->Now();
-  event.bytes = SpaceOf(report);
+  event.bytes = SpaceOf(report.observed);
   event.report = std::move(report);
   bool wakes = false;
   {
@@ -81,7 +74,8 @@ void Inbox::PostReport(SessionId session, NodeReport report) {
       const News news = event.report.news;
       Replace(std::move(place.report), &event.report);
       if (news != News::kDescription && event.report.news == News::kDescription) {
-        event.bytes = SpaceOf(event.report);  // It has got the description of the report before.
+        event.bytes =
+            SpaceOf(event.report.observed);  // It has got the description of the report before.
       }
     }
     if (report_bytes_ + event.bytes > kMaxReportBytes) {

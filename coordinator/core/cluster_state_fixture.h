@@ -58,8 +58,8 @@ class ClusterStateTest : public ::testing::Test {
     return SubmitJob(submit_id, spec, now_, &state_, &changes_);
   }
 
-  absl::Status Report(SessionId session, const v1::NodeObserved& observed) {
-    return Observe(session, observed, now_, &state_, &changes_, &superseded_);
+  absl::Status Report(SessionId session, const NodeReport& report) {
+    return Observe(session, report, now_, &state_, &changes_, &superseded_);
   }
 
   absl::Status Report(const std::string& node, SessionId session, uint64_t sequence,

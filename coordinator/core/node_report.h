@@ -6,6 +6,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <utility>
 
 #include "proto/node.pb.h"
@@ -34,6 +35,11 @@ constexpr bool DescribesNode(int field) {
   return field == v1::NodeObserved::kInventoryFieldNumber ||
          field == v1::NodeObserved::kStoreSocketsFieldNumber ||
          field == v1::NodeObserved::kAddressesFieldNumber;
+}
+
+// Returns the memory that the report takes.
+inline int64_t SpaceOf(const v1::NodeObserved& report) {
+  return static_cast<int64_t>(report.SpaceUsedLong());
 }
 
 // Swaps the descriptions of two reports.

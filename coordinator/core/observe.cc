@@ -88,10 +88,6 @@ absl::Status CheckReportRoom(const ClusterState& state, int64_t before, int64_t 
                    " bytes of nodes' reports in memory, and this one has ", bytes));
 }
 
-int64_t SpaceOf(const v1::NodeObserved& report) {
-  return static_cast<int64_t>(report.SpaceUsedLong());
-}
-
 // Replaces the node's report by a newer one. An error has no effect.
 absl::Status Keep(NodeReport report, ClusterState* state, NodeEntry* node) {
   v1::NodeObserved none;
@@ -166,10 +162,9 @@ absl::StatusOr<NodeEntry*> Bind(SessionId session, const v1::NodeObserved& repor
   auto found = state->nodes.find(id);
   if (found == state->nodes.end() || found->second.session < session) {
     ACCEL_RETURN_IF_ERROR(CheckIdentity(*state, report, now));
-    // The session forgets the former report of the node, so only the difference needs memory.
+    // The report takes the place of the node's former one, so only the difference needs memory.
     const int64_t before = found == state->nodes.end() ? 0 : found->second.observed_bytes;
-    ACCEL_RETURN_IF_ERROR(
-        CheckReportRoom(*state, before, static_cast<int64_t>(report.SpaceUsedLong())));
+    ACCEL_RETURN_IF_ERROR(CheckReportRoom(*state, before, SpaceOf(report)));
   }
   if (found == state->nodes.end()) {
     ACCEL_RETURN_IF_ERROR(MakeRoomForNode(state, changes));
@@ -317,7 +312,7 @@ void CloseSession(SessionId session, const common::NodeId& node, ClusterState* s
   v1::NodeObserved kept = entry.observed;
   entry.observed.Swap(&kept);
   entry.description_bytes = 0;  // The next report has the description.
-  const int64_t bytes = static_cast<int64_t>(entry.observed.SpaceUsedLong());
+  const int64_t bytes = SpaceOf(entry.observed);
   state->report_bytes += bytes - entry.observed_bytes;
   entry.observed_bytes = bytes;
 }

@@ -122,6 +122,12 @@ class PartialReports : public ClusterStateTest {
     changes_ = {};
   }
 
+  absl::Status ReportVersion(uint64_t sequence, uint64_t applied_version) {
+    NodeReport report = Next(sequence, News::kVersion);
+    report.observed.set_applied_version(applied_version);
+    return Report(1, report);
+  }
+
   const NodeEntry& Node() { return state_.nodes.at(common::NodeId("a")); }
   bool LedgerIsTouched() { return state_.ledger.changes_at() == absl::InfinitePast(); }
 };
@@ -131,7 +137,7 @@ TEST_F(PartialReports, TheDescriptionRemains) {
   for (uint64_t sequence = 2; sequence < 10; ++sequence) {
     NodeReport report = Next(sequence, News::kState);
     report.observed.set_refuses_work(sequence % 2 == 0 ? "no disk" : "");
-    ASSERT_OK(Observe(1, report, now_, &state_, &changes_, &superseded_));
+    ASSERT_OK(Report(1, report));
     EXPECT_EQ(Node().observed.refuses_work(), report.observed.refuses_work());
     EXPECT_EQ(Node().observed.inventory().gpus_size(), 8);
     EXPECT_EQ(Node().observed.store_sockets(0).id(), 7u);
@@ -146,15 +152,14 @@ TEST_F(PartialReports, OneThatHasNoRoomChangesNothing) {
   state_.limits.max_report_bytes = state_.report_bytes;
   NodeReport report = Next(2, News::kState);
   report.observed.set_refuses_work(std::string(4000, 'x'));
-  EXPECT_TRUE(
-      absl::IsResourceExhausted(Observe(1, report, now_, &state_, &changes_, &superseded_)));
+  EXPECT_TRUE(absl::IsResourceExhausted(Report(1, report)));
   EXPECT_EQ(Node().observed.inventory().gpus_size(), 8);
   EXPECT_EQ(Node().observed.refuses_work(), "");
 }
 
 TEST_F(PartialReports, OneWithoutNewsOnlyPostponesTheSilence) {
   now_ += absl::Seconds(1);
-  ASSERT_OK(Observe(1, Next(2, News::kNothing), now_, &state_, &changes_, &superseded_));
+  ASSERT_OK(Report(1, Next(2, News::kNothing)));
   EXPECT_EQ(Node().last_heard, now_);
   EXPECT_EQ(Node().observed.sequence(), 2u);
   EXPECT_TRUE(changes_.nodes.empty());
@@ -163,27 +168,19 @@ TEST_F(PartialReports, OneWithoutNewsOnlyPostponesTheSilence) {
 
 TEST_F(PartialReports, ANewVersionChangesTheOfferOnlyIfItIsAwaited) {
   state_.revision = 5;
-  NodeReport report = Next(2, News::kVersion);
-  report.observed.set_applied_version(4);
-  ASSERT_OK(Observe(1, report, now_, &state_, &changes_, &superseded_));
+  ASSERT_OK(ReportVersion(2, 4));
   EXPECT_EQ(Node().observed.applied_version(), 4u);
   EXPECT_FALSE(LedgerIsTouched());
   state_.nodes.at(common::NodeId("a")).settled_from = 5;
-  report.observed.set_sequence(3);
-  report.observed.set_applied_version(5);
-  ASSERT_OK(Observe(1, report, now_, &state_, &changes_, &superseded_));
+  ASSERT_OK(ReportVersion(3, 5));
   EXPECT_TRUE(LedgerIsTouched());
 }
 
 TEST_F(PartialReports, AVersionThatFallsBackChangesTheOffer) {
   state_.revision = 9;
-  NodeReport report = Next(2, News::kVersion);
-  report.observed.set_applied_version(9);
-  ASSERT_OK(Observe(1, report, now_, &state_, &changes_, &superseded_));
+  ASSERT_OK(ReportVersion(2, 9));
   state_.nodes.at(common::NodeId("a")).settled_from = 5;
-  report.observed.set_sequence(3);
-  report.observed.set_applied_version(3);
-  ASSERT_OK(Observe(1, report, now_, &state_, &changes_, &superseded_));
+  ASSERT_OK(ReportVersion(3, 3));
   EXPECT_TRUE(LedgerIsTouched());
 }
 
@@ -202,14 +199,14 @@ TEST_F(PartialReports, APartThatIsDroppedLaterIsNews) {
   NodeReport again = v1::NodeObserved(first);
   again.news = News::kNothing;
   state_.ledger.Update(state_, now_);
-  ASSERT_OK(Observe(2, again, now_, &state_, &changes_, &superseded_));
+  ASSERT_OK(Report(2, again));
   EXPECT_EQ(b.observed.generations_size(), 0);
   EXPECT_TRUE(LedgerIsTouched());
 }
 
 TEST_F(PartialReports, TheEndOfASilenceIsNews) {
   now_ = SilentFrom(state_, Node());
-  ASSERT_OK(Observe(1, Next(2, News::kNothing), now_, &state_, &changes_, &superseded_));
+  ASSERT_OK(Report(1, Next(2, News::kNothing)));
   EXPECT_TRUE(LedgerIsTouched());
   EXPECT_EQ(changes_.nodes.count(common::NodeId("a")), 1u);
 }

@@ -12,6 +12,7 @@
 #include "coordinator/core/job_bytes.h"
 #include "coordinator/core/job_spec.h"
 #include "coordinator/core/job_state.h"
+#include "coordinator/core/node_report.h"
 #include "coordinator/core/records.h"
 #include "coordinator/core/recover_times.h"
 #include "coordinator/core/sort_waiting.h"
@@ -146,7 +147,7 @@ class Recovery {
     node.observed.set_incarnation(stored.incarnation());
     node.joined = node.last_heard = absl::InfinitePast();
     node.drain = stored.drain();
-    node.observed_bytes = static_cast<int64_t>(node.observed.SpaceUsedLong());
+    node.observed_bytes = SpaceOf(node.observed);
     state_.report_bytes += node.observed_bytes;
     state_.gpus_seen |= stored.gpus();
     state_.node_names.try_emplace(stored.name(), common::NodeId(key.id));
