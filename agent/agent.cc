@@ -185,8 +185,8 @@ void Agent::Perform(const StartPart& action) {
 absl::Status Agent::Start(const StartPart& action, bool* has_shim) {
   const v1::DesiredGeneration& desired = action.desired;
   common::UniqueFd socket = with_.store_sockets->Take(desired.store_socket());
-  // Conversion comes first, because it can fail: a start that is too large would
-  // leave a new shim idle.
+  // The start is converted before there is a shim, because a start that is too large fails here,
+  // and a new shim would then have nothing to do.
   ACCEL_ASSIGN_OR_RETURN(const auto user, AccountOf(desired.runs_as()));
   ACCEL_ASSIGN_OR_RETURN(
       shim::StartCommand start,

@@ -69,8 +69,8 @@ class Ledger {
   const std::set<const NodeOffer*, ByLoad>& cpu_room() const { return cpu_room_; }
   // The offers of nodes that are busy.
   const std::set<const NodeOffer*, InOrder>& busy() const { return busy_; }
-  // A text for each connected node that refuses work, with its reason. The reason of a waiting job
-  // quotes the first one.
+  // For each connected node that refuses work, a text that says why. The reason that a waiting job
+  // shows contains the first of these texts.
   const std::map<common::NodeId, std::string>& refusals() const { return refusals_; }
 
   // Subtracts the resources that a generation with these parts takes. They must fit. The state
