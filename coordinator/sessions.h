@@ -2,9 +2,9 @@
 // the loop's thread uses it.
 #pragma once
 
-#include <map>
 #include <string>
 
+#include "absl/container/flat_hash_map.h"
 #include "common/log_throttle.h"
 #include "coordinator/coordinator.h"
 #include "coordinator/core/cluster_state.h"
@@ -59,7 +59,7 @@ class Sessions {
 
   LogHub& log_hub_;
   common::LogThrottle stale_{absl::Minutes(1)};
-  std::map<SessionId, Session> sessions_;
+  absl::flat_hash_map<SessionId, Session> sessions_;
 };
 
 }  // namespace accel::coordinator

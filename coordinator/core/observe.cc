@@ -1,7 +1,9 @@
 #include "coordinator/core/observe.h"
 
 #include <algorithm>
+#include <functional>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -41,18 +43,18 @@ absl::Status CheckAgainst(const ClusterState& state, const v1::NodeObserved& rep
 
 // Makes room for another node if the cluster has max_nodes. Removes the node that has been gone
 // longest, among those without a stream and without jobs. Drained nodes are removed last, because
-// the drain would be forgotten with the node.
+// the drain would be forgotten with the node. Among equal nodes the lowest id decides, so that
+// equal events have equal results.
 absl::Status MakeRoomForNode(ClusterState* state, Changes* changes) {
   if (static_cast<int>(state->nodes.size()) < state->limits.max_nodes) return absl::OkStatus();
-  const auto rank = [](const NodeEntry& node) {
-    return std::pair(node.drain != v1::NOT_DRAINED, node.last_heard);
+  const auto rank = [](const auto& node) {
+    const NodeEntry& entry = node.second;
+    return std::make_tuple(entry.drain != v1::NOT_DRAINED, entry.last_heard, std::cref(node.first));
   };
   auto oldest = state->nodes.end();
   for (auto node = state->nodes.begin(); node != state->nodes.end(); ++node) {
     if (node->second.session != 0 || !node->second.jobs.empty()) continue;
-    if (oldest == state->nodes.end() || rank(node->second) < rank(oldest->second)) {
-      oldest = node;
-    }
+    if (oldest == state->nodes.end() || rank(*node) < rank(*oldest)) oldest = node;
   }
   if (oldest == state->nodes.end()) {
     return absl::ResourceExhaustedError(

@@ -221,5 +221,21 @@ TEST_F(ObserveTest, TheNodesAreBounded) {
   EXPECT_EQ(state_.nodes.count(common::NodeId("a")), 0u);
 }
 
+TEST_F(ObserveTest, OfNodesThatLeftTogetherTheOneWithTheLowestIdMakesRoom) {
+  state_.limits.max_nodes = 20;
+  const auto name = [](SessionId session) {
+    return std::string(1, static_cast<char>('a' + session - 1));
+  };
+  for (SessionId session = 1; session <= 20; ++session) {
+    ASSERT_OK(Report(name(session), session, 1));
+    CloseSession(session, common::NodeId(name(session)), &state_);
+  }
+  ASSERT_OK(Report("new", 21, 1));
+  EXPECT_FALSE(state_.nodes.contains(common::NodeId("a")));
+  ASSERT_OK(Report("newer", 22, 1));
+  EXPECT_FALSE(state_.nodes.contains(common::NodeId("b")));
+  EXPECT_EQ(state_.nodes.size(), 20u);
+}
+
 }  // namespace
 }  // namespace accel::coordinator

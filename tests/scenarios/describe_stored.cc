@@ -56,7 +56,10 @@ std::string DescribeStored(const coordinator::ClusterState& state) {
   for (const auto& [id, entry] : state.jobs) {
     absl::StrAppend(&text, "\njob ", id.value(), " ", DescribeJob(entry));
   }
-  for (const auto& [id, node] : state.nodes) absl::StrAppend(&text, DescribeNode(id, node));
+  std::vector<std::string> nodes;
+  for (const auto& [id, node] : state.nodes) nodes.push_back(DescribeNode(id, node));
+  std::sort(nodes.begin(), nodes.end());
+  absl::StrAppend(&text, absl::StrJoin(nodes, ""));
   absl::StrAppend(&text, "unfinished ", Join(state.unfinished.ids()), "\n");
   // The order of jobs that ended in the same millisecond has no meaning.
   std::set<common::JobId> finished(state.finished.begin(), state.finished.end());
