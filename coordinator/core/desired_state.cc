@@ -42,6 +42,7 @@ bool MayForget(const ClusterState& state, const v1::ObservedGeneration& part) {
 // Returns the spare sockets of the node that no generation holds any more, and that must be closed.
 std::vector<uint64_t> SocketsToClose(const NodeEntry& node) {
   std::vector<uint64_t> ids;
+  if (node.consumed_sockets.empty()) return ids;  // As on nearly all nodes.
   for (const v1::StoreSocket& socket : node.observed.store_sockets()) {
     const auto claim = node.consumed_sockets.find(socket.id());
     if (claim != node.consumed_sockets.end() && !claim->second) ids.push_back(socket.id());

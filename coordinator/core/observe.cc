@@ -242,6 +242,7 @@ void NoteGpus(ClusterState* state) {
 // Drops the claims on sockets that no generation holds and that the agent no longer lists. The
 // agent has used or closed such a socket.
 void SettleSockets(NodeEntry* node) {
+  if (node->consumed_sockets.empty()) return;  // As on nearly all nodes.
   std::set<uint64_t> listed;
   for (const v1::StoreSocket& socket : node->observed.store_sockets()) listed.insert(socket.id());
   std::erase_if(node->consumed_sockets, [&listed](const auto& claim) {
