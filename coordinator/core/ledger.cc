@@ -151,7 +151,8 @@ void Ledger::AddRoom(const NodeOffer& offer) {
     busy_.insert(&offer);
     return;
   }
-  cpu_room_.insert(&offer);
+  // A node that has just got a job usually has the highest load of all.
+  cpu_room_.insert(cpu_room_.end(), &offer);
   if (!offer.free_gpus.empty()) gpu_room_.insert(&offer);
 }
 
