@@ -17,7 +17,7 @@ namespace accel::coordinator {
 // Starts a generation. The phase of the job changes from PENDING to STARTING.
 struct StartGeneration {
   common::JobId job;
-  std::vector<v1::Placement> placements;  // Indexed by machine rank.
+  Placements placements;
   v1::Devices devices = v1::DEVICES_UNSPECIFIED;
   // If the address is empty and the port is 0, the world has one process and needs
   // no store (docs/decisions/0012).

@@ -173,7 +173,7 @@ void Ledger::Forget(Entries::iterator entry) {
   entries_.erase(entry);
 }
 
-void Ledger::Take(const std::vector<v1::Placement>& placements) {
+void Ledger::Take(const Placements& placements) {
   for (const v1::Placement& placement : placements) {
     const auto found = entries_.find(common::NodeId(placement.node_id()));
     ACCEL_CHECK(found != entries_.end() && found->second.offer.has_value(),

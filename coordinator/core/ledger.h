@@ -75,7 +75,7 @@ class Ledger {
 
   // Subtracts the resources that a generation with these parts takes. They must fit. The state
   // changes only after the plan, so this touches the nodes, and the next Update() looks at them.
-  void Take(const std::vector<v1::Placement>& placements);
+  void Take(const Placements& placements);
 
   // Returns true if both ledgers have the same offers, in the same sets, and the same refusals.
   bool operator==(const Ledger& other) const;

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <string>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -29,13 +28,14 @@ class LedgerTest : public ::testing::Test {
   }
 
   // Takes one GPU and the socket of a node.
-  static std::vector<v1::Placement> Part(const std::string& name) {
-    v1::Placement part;
+  static Placements Part(const std::string& name) {
+    Placements parts;
+    v1::Placement& part = *parts.Add();
     part.set_node_id(name);
     part.set_processes(2);
     part.add_gpu_ids(0);
     part.set_store_socket(7);
-    return {part};
+    return parts;
   }
 
   bool Touched(const std::string& name) {

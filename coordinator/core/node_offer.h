@@ -14,6 +14,9 @@ namespace accel::coordinator {
 struct ClusterState;
 struct NodeEntry;
 
+// The parts of a generation, by machine rank. Of the type that a job has, so that they move there.
+using Placements = google::protobuf::RepeatedPtrField<v1::Placement>;
+
 // A socket on which the node listens for the store of a job, and which no job uses.
 struct SpareSocket {
   uint64_t id = 0;

@@ -20,7 +20,7 @@ class Performer {
   Performer(absl::Time now, absl::Time wall, ClusterState* state, Changes* changes)
       : now_(now), wall_ms_(absl::ToUnixMillis(wall)), state_(*state), changes_(*changes) {}
 
-  void operator()(const StartGeneration& start) {
+  void operator()(StartGeneration& start) {
     JobEntry& entry = Changed(start.job);
     v1::Job& job = entry.job;
     const common::Generation previous =
@@ -38,10 +38,11 @@ class Performer {
     record->set_started_unix_ms(wall_ms_);
     record->set_master_addr(start.master_addr);
     record->set_master_port(start.master_port);
-    for (const v1::Placement& placement : start.placements) {
+    record->mutable_placements()->Swap(&start.placements);
+    for (int rank = 0; rank < record->placements_size(); ++rank) {
+      const v1::Placement& placement = record->placements(rank);
       NodeEntry& node = state_.nodes.at(common::NodeId(placement.node_id()));
-      node.jobs[start.job] = record->placements_size();
-      *record->add_placements() = placement;
+      node.jobs[start.job] = rank;
       if (placement.store_socket() != 0) node.consumed_sockets[placement.store_socket()] = true;
     }
     job.set_devices(start.devices);
@@ -318,7 +319,7 @@ class Performer {
 
 }  // namespace
 
-void Perform(const Action& action, absl::Time now, absl::Time wall, ClusterState* state,
+void Perform(Action action, absl::Time now, absl::Time wall, ClusterState* state,
              Changes* changes) {
   std::visit(Performer(now, wall, state, changes), action);
   const common::JobId& id = JobOf(action);

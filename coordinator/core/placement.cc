@@ -148,7 +148,7 @@ class Request {
       const NodeOffer& offer = *match[i];
       const std::vector<int> gpus = Allowed(offer.free_gpus);
       const int processes = needs[i] == kAllGpus ? static_cast<int>(gpus.size()) : needs[i];
-      v1::Placement& placement = assignment.placements.emplace_back();
+      v1::Placement& placement = *assignment.placements.Add();
       placement.set_node_id(offer.id.value());
       placement.set_node_name(offer.name);
       placement.set_boot_id(offer.entry->observed.boot_id());
@@ -165,7 +165,7 @@ class Request {
     ACCEL_CHECK(socket != nullptr, "a match with a store has a spare socket on machine rank 0");
     assignment.master_addr = socket->address;
     assignment.master_port = socket->port;
-    assignment.placements.front().set_store_socket(socket->id);
+    assignment.placements.Mutable(0)->set_store_socket(socket->id);
     return assignment;
   }
 

@@ -34,8 +34,8 @@ namespace accel::coordinator {
 
 // The place of one generation.
 struct Assignment {
-  std::vector<v1::Placement> placements;  // Indexed by machine rank.
-  std::string master_addr;                // If empty, the world has one process and no store.
+  Placements placements;
+  std::string master_addr;  // If empty, the world has one process and no store.
   int master_port = 0;
 };
 

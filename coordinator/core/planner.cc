@@ -126,7 +126,7 @@ Plan PlanToRest(absl::Time now, absl::Time wall, ClusterState* state, Changes* c
       plan.wake_at = now + kPutOff;
       return plan;
     }
-    for (const Action& action : plan.actions) Perform(action, now, wall, state, changes);
+    for (Action& action : plan.actions) Perform(std::move(action), now, wall, state, changes);
   }
 }
 

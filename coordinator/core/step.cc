@@ -91,7 +91,8 @@ class JobView {
     if (job_.phase() == v1::STOPPING) return Stopping();
     const bool starting = job_.phase() == v1::STARTING;
     if (starting && All(IsStarted)) {
-      return MarkRunning{id_, absl::StrCat(DescribeWorld(*CurrentGeneration(job_)), ".")};
+      return MarkRunning{id_,
+                         absl::StrCat(DescribeWorld(CurrentGeneration(job_)->placements()), ".")};
     }
     if (All(EndedWell)) return Stop(v1::TO_SUCCEEDED, FailureGrace(state_.limits, job_.spec()));
     if (std::any_of(parts_.begin(), parts_.end(), IsSocketGone)) return Replan();
@@ -242,8 +243,8 @@ class JobView {
                                                  NameNodes(waiting), " did not report its start")),
                      {now_, now_}});
     }
-    return Say(absl::StrCat("Starting ", DescribeWorld(*CurrentGeneration(job_)), "; waiting for ",
-                            NameNodes(waiting), "."));
+    return Say(absl::StrCat("Starting ", DescribeWorld(CurrentGeneration(job_)->placements()),
+                            "; waiting for ", NameNodes(waiting), "."));
   }
 
   std::optional<Action> Stopping() {

@@ -12,10 +12,10 @@ std::string NameNodes(const std::vector<std::string>& names) {
   return absl::StrCat(names.size() == 1 ? "node " : "nodes ", absl::StrJoin(names, ", "));
 }
 
-std::string DescribeWorld(const v1::GenerationRecord& generation) {
+std::string DescribeWorld(const google::protobuf::RepeatedPtrField<v1::Placement>& placements) {
   int processes = 0;
   std::vector<std::string> names;
-  for (const v1::Placement& placement : generation.placements()) {
+  for (const v1::Placement& placement : placements) {
     processes += placement.processes();
     names.push_back(placement.node_name());
   }

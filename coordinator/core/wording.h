@@ -18,7 +18,7 @@ inline constexpr int kMaxNames = 3;
 std::string NameNodes(const std::vector<std::string>& names);
 
 // Returns, for example, "2 processes on nodes a, b".
-std::string DescribeWorld(const v1::GenerationRecord& generation);
+std::string DescribeWorld(const google::protobuf::RepeatedPtrField<v1::Placement>& placements);
 
 // Returns, for example, "Rank 1 on node a exited with code 3".
 std::string DescribeFailureFirst(const v1::FailureCause& cause);
