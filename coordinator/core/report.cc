@@ -100,8 +100,9 @@ absl::Status CheckReport(const v1::NodeObserved& report) {
 }
 
 void CutTexts(v1::NodeObserved* report) {
-  Cut(kMaxReportedTextBytes, report->mutable_refuses_work());
-  Cut(kMaxReportedTextBytes, report->mutable_goodbye());
+  // A field that is not set has no string, and to ask for one to change would make it.
+  if (!report->refuses_work().empty()) Cut(kMaxReportedTextBytes, report->mutable_refuses_work());
+  if (!report->goodbye().empty()) Cut(kMaxReportedTextBytes, report->mutable_goodbye());
   for (v1::ObservedGeneration& generation : *report->mutable_generations()) {
     if (generation.has_failure()) CutExit(generation.mutable_failure());
     for (v1::ObservedWorker& worker : *generation.mutable_workers()) {

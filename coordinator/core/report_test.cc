@@ -100,5 +100,12 @@ TEST(ReportTest, TextsAreCutBetweenCharacters) {
   EXPECT_FALSE(loud->has_exit());
 }
 
+TEST(ReportTest, TextsThatAreNotSetTakeNoMemory) {
+  v1::NodeObserved report;
+  const size_t before = report.SpaceUsedLong();
+  CutTexts(&report);
+  EXPECT_EQ(report.SpaceUsedLong(), before);
+}
+
 }  // namespace
 }  // namespace accel::coordinator
