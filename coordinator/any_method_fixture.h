@@ -50,7 +50,8 @@ class AccessOfTest {
         blob_service_(blobs_.get(), &slot_) {}
 
   ServerOptions With(ServerOptions options) {
-    options.services = {&service_, &blob_service_};
+    options.handlers = service_.handlers();
+    options.handlers.merge(blob_service_.handlers());
     options.check_upload = [this](const std::string& user, const std::string& tree) {
       return blob_service_.CheckUpload(user, tree);
     };

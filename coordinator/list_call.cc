@@ -1,7 +1,6 @@
 #include "coordinator/list_call.h"
 
 #include "absl/strings/str_cat.h"
-#include "common/grpc_status.h"
 #include "coordinator/wire.h"
 
 namespace accel::coordinator {
@@ -14,15 +13,7 @@ void ListCall::Answer(const google::protobuf::Message& message) {
                      AnswerRoom::kMaxBytes, " bytes are kept); try again later")));
   }
   taken_ = bytes;
-  answer_ = ToBytes(message);
-  Finish(grpc::Status::OK);
-}
-
-void ListCall::Fail(const absl::Status& status) { Finish(common::ToGrpc(status)); }
-
-void ListCall::OnDone() {
-  room_->Give(taken_);
-  delete this;
+  call_.FinishWith(ToBytes(message));
 }
 
 }  // namespace accel::coordinator

@@ -3,8 +3,6 @@
 #pragma once
 
 #include <google/protobuf/message.h>
-#include <grpcpp/support/byte_buffer.h>
-#include <grpcpp/support/server_callback.h>
 
 #include <atomic>
 #include <cstdint>
@@ -13,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "coordinator/access/call_limits.h"
+#include "coordinator/calls/server_call.h"
 
 namespace accel::coordinator {
 
@@ -35,22 +34,22 @@ class AnswerRoom {
   std::atomic<int64_t> taken_{0};
 };
 
-// One call with a large answer. It deletes itself when gRPC is done with it.
-class ListCall final : public grpc::ServerUnaryReactor {
+// What a call with a large answer holds until the caller has read the answer.
+class ListCall final : public CallReactor {
  public:
-  ListCall(CallPlace place, std::shared_ptr<AnswerRoom> room, grpc::ByteBuffer* answer)
-      : place_(std::move(place)), room_(std::move(room)), answer_(*answer) {}
+  // The call owns the new object.
+  ListCall(ServerCall* call, CallPlace place, std::shared_ptr<AnswerRoom> room)
+      : call_(*call), place_(std::move(place)), room_(std::move(room)) {}
+  ~ListCall() override { room_->Give(taken_); }
 
   // Both end the call. Answer() ends it with RESOURCE_EXHAUSTED if there is no room.
   void Answer(const google::protobuf::Message& message);
-  void Fail(const absl::Status& status);
-
-  void OnDone() override;
+  void Fail(const absl::Status& status) { call_.Finish(status); }
 
  private:
+  ServerCall& call_;
   const CallPlace place_;
   const std::shared_ptr<AnswerRoom> room_;
-  grpc::ByteBuffer& answer_;
   int64_t taken_ = 0;
 };
 

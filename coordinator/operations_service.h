@@ -3,24 +3,24 @@
 #pragma once
 
 #include "coordinator/access/entrance.h"
+#include "coordinator/calls/handler.h"
 #include "coordinator/coordinator.h"
-#include "proto/service.grpc.pb.h"
 
 namespace accel::coordinator {
 
-// The service with raw bytes instead of messages. service.h gives the reason. Thread-safe.
-class OperationsService final
-    : public v1::Operations::WithRawCallbackMethod_DrainNode<v1::Operations::Service> {
+// Thread-safe.
+class OperationsService {
  public:
   // The arguments must outlive the service.
   OperationsService(Coordinator* coordinator, Entrance* entrance)
       : coordinator_(*coordinator), entrance_(*entrance) {}
 
-  grpc::ServerUnaryReactor* DrainNode(grpc::CallbackServerContext* context,
-                                      const grpc::ByteBuffer* bytes,
-                                      grpc::ByteBuffer* answer) override;
+  // Returns the handlers of its methods, which use the service.
+  Handlers handlers();
 
  private:
+  void DrainNode(ServerCall* call);
+
   Coordinator& coordinator_;
   Entrance& entrance_;
 };

@@ -21,6 +21,7 @@
 #include "coordinator/access/audit_log.h"
 #include "coordinator/access/entrance.h"
 #include "coordinator/access/identify_caller.h"
+#include "coordinator/calls/call_server.h"
 #include "coordinator/coordinator_loop.h"
 #include "coordinator/gate/gate.h"
 #include "coordinator/gate/reset_guard.h"
@@ -74,7 +75,7 @@ struct Entries {
   std::optional<common::HostPort> tcp;
   std::shared_ptr<grpc::ServerCredentials> credentials;
   Gate::Receiver on_enrolment;
-  std::vector<grpc::Service*> services;
+  Handlers handlers;
 };
 
 class GrpcServer final : public Server {
@@ -97,7 +98,9 @@ class GrpcServer final : public Server {
     // The loop stops before the server, because it answers all pending calls. The server then shuts
     // down without waiting for them.
     loop_.Stop();
-    if (server_ != nullptr) server_->Shutdown(std::chrono::system_clock::now() + kShutdownGrace);
+    if (server_ == nullptr) return;
+    server_->Shutdown(std::chrono::system_clock::now() + kShutdownGrace);
+    calls_->Stop();
   }
 
   Entrance::Options EntranceOptions(const ServerOptions& options) {
@@ -134,9 +137,9 @@ class GrpcServer final : public Server {
     if (entries.credentials != nullptr) {
       remote = NewConnections(&builder, std::move(entries.credentials), &connections_);
     }
-    builder.RegisterService(&service_);
-    builder.RegisterService(&operations_);
-    for (grpc::Service* service : entries.services) builder.RegisterService(service);
+    entries.handlers.merge(service_.handlers());
+    entries.handlers.merge(operations_.handlers());
+    calls_.emplace(std::move(entries.handlers), &builder);
     gate.owner = geteuid();
     gate.first_crowded = FirstCrowdedDescriptor(common::DescriptorLimit());
     gate.on_enrolment = std::move(entries.on_enrolment);
@@ -146,6 +149,7 @@ class GrpcServer final : public Server {
     server_ = builder.BuildAndStart();
     if (server_ == nullptr) return absl::InternalError("gRPC cannot start a server");
     loop_.Start();
+    calls_->Start();
     gate_->Start();
     // The users of the Unix socket own the coordinator.
     if (entries.tcp.has_value()) {
@@ -223,6 +227,7 @@ class GrpcServer final : public Server {
   OperationsService operations_;
   Connections connections_;
   Connections local_connections_;
+  std::optional<CallServer> calls_;
   std::unique_ptr<grpc::Server> server_;
   std::optional<ResetGuard> reset_guard_;
 };
@@ -234,7 +239,7 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(ServerOptions options) {
                   .tcp = std::nullopt,
                   .credentials = options.tcp_credentials,
                   .on_enrolment = options.on_enrolment,
-                  .services = options.services};
+                  .handlers = std::move(options.handlers)};
   if (!options.listen.empty()) {
     ACCEL_ASSIGN_OR_RETURN(entries.tcp, common::ParseHostPort(options.listen));
     ACCEL_CHECK(options.tcp_credentials != nullptr, "TCP is always TLS");

@@ -6,14 +6,12 @@
 //   Connect("unix:/run/accel/coordinator");
 #pragma once
 
-#include <grpcpp/impl/codegen/service_type.h>
 #include <grpcpp/security/server_credentials.h>
 #include <grpcpp/server_context.h>
 
 #include <functional>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "absl/status/statusor.h"
 #include "common/clock.h"
@@ -21,6 +19,7 @@
 #include "coordinator/access/caller.h"
 #include "coordinator/access/credential_table.h"
 #include "coordinator/access/entrance.h"
+#include "coordinator/calls/handler.h"
 #include "coordinator/coordinator.h"
 #include "coordinator/core/cluster_state.h"
 #include "coordinator/store/store.h"
@@ -50,8 +49,8 @@ struct ServerOptions {
   // Returns OK if a job of the user may name this uploaded tree, or the error for the user. Must
   // not block for long. If null, no job may name a tree.
   std::function<absl::Status(const std::string& user, const std::string& tree)> check_upload;
-  // Further services, which must outlive the server.
-  std::vector<grpc::Service*> services;
+  // Handlers of further services, which must outlive the server.
+  Handlers handlers;
   Limits limits = {};
   common::Clock* clock = common::SteadyClock();  // Must outlive the server.
   // If null, everything is kept in memory.

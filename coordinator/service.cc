@@ -3,10 +3,11 @@
 #include <utility>
 #include <vector>
 
-#include "common/grpc_status.h"
+#include "absl/memory/memory.h"
 #include "common/status_macros.h"
 #include "common/stream_open.h"
 #include "coordinator/streams.h"
+#include "proto/service.grpc.pb.h"
 
 namespace accel::coordinator {
 namespace {
@@ -30,24 +31,26 @@ v1::ListJobsResponse ListOf(const std::vector<JobPtr>& jobs, bool whole) {
   return list;
 }
 
-grpc::ServerUnaryReactor* Refuse(grpc::CallbackServerContext* context, const absl::Status& status) {
-  grpc::ServerUnaryReactor* call = context->DefaultReactor();
-  call->Finish(common::ToGrpc(status));
-  return call;
-}
-
-grpc::ServerWriteReactor<grpc::ByteBuffer>* RefuseStream(const absl::Status& status) {
-  return NewRefusal<grpc::ServerWriteReactor<grpc::ByteBuffer>>(common::ToGrpc(status));
-}
-
 }  // namespace
 
-absl::StatusOr<Admission> CoordinatorService::Admit(grpc::CallbackServerContext& context,
-                                                    Method method, const grpc::ByteBuffer& bytes,
+Handlers CoordinatorService::handlers() {
+  return HandlersOf(this, v1::Coordinator::service_full_name())
+      .Request("SubmitJob", &CoordinatorService::SubmitJob)
+      .Request("ListJobs", &CoordinatorService::ListJobs)
+      .Request("WatchJob", &CoordinatorService::WatchJob)
+      .Request("CancelJob", &CoordinatorService::CancelJob)
+      .Request("ListNodes", &CoordinatorService::ListNodes)
+      .Request("ReadLogs", &CoordinatorService::ReadLogs)
+      .Stream("Agent", &CoordinatorService::Agent)
+      .Stream("RelayLogs", &CoordinatorService::RelayLogs)
+      .Take();
+}
+
+absl::StatusOr<Admission> CoordinatorService::Admit(ServerCall& call, Method method,
                                                     const WireBounds& bounds,
                                                     google::protobuf::Message* request) {
-  ACCEL_ASSIGN_OR_RETURN(Admission admission, entrance_.Admit(context, method));
-  ACCEL_RETURN_IF_ERROR(Parse(bytes, bounds, request));
+  ACCEL_ASSIGN_OR_RETURN(Admission admission, entrance_.Admit(call.context(), method));
+  ACCEL_RETURN_IF_ERROR(Parse(call.request(), bounds, request));
   return admission;
 }
 
@@ -58,118 +61,89 @@ absl::Status CoordinatorService::CheckTree(const Caller& caller, const std::stri
   return check_upload_(caller.name, tree);
 }
 
-grpc::ServerUnaryReactor* CoordinatorService::SubmitJob(grpc::CallbackServerContext* context,
-                                                        const grpc::ByteBuffer* bytes,
-                                                        grpc::ByteBuffer* answer) {
+void CoordinatorService::SubmitJob(ServerCall* call) {
   v1::SubmitJobRequest request;
-  absl::StatusOr<Admission> admission =
-      Admit(*context, Method::kSubmitJob, *bytes, kSubmitBounds, &request);
-  if (!admission.ok()) return Refuse(context, admission.status());
+  absl::StatusOr<Admission> admission = Admit(*call, Method::kSubmitJob, kSubmitBounds, &request);
+  if (!admission.ok()) return call->Finish(admission.status());
   const absl::Status uploaded = CheckTree(admission->caller, request.spec().upload());
-  if (!uploaded.ok()) return Refuse(context, uploaded);
-  grpc::ServerUnaryReactor* call = context->DefaultReactor();
-  auto finish = [this, call, answer, admitted = *admission,
-                 peer = context->peer()](absl::StatusOr<common::JobId> job) {
+  if (!uploaded.ok()) return call->Finish(uploaded);
+  auto finish = [this, call, admitted = *admission,
+                 peer = call->peer()](absl::StatusOr<common::JobId> job) {
     entrance_.Note(admitted.caller, peer, "submit", job.ok() ? job->value() : "", job.status());
+    if (!job.ok()) return call->Finish(job.status());
     v1::SubmitJobResponse response;
-    if (job.ok()) response.set_job_id(job->value());
-    *answer = ToBytes(response);
-    call->Finish(common::ToGrpc(job.status()));
+    response.set_job_id(job->value());
+    call->FinishWith(ToBytes(response));
   };
   coordinator_.SubmitJob(admission->caller, request.submit_id(), std::move(*request.mutable_spec()),
                          std::move(finish));
-  return call;
 }
 
-grpc::ServerUnaryReactor* CoordinatorService::ListJobs(grpc::CallbackServerContext* context,
-                                                       const grpc::ByteBuffer* bytes,
-                                                       grpc::ByteBuffer* answer) {
+void CoordinatorService::ListJobs(ServerCall* call) {
   v1::ListJobsRequest request;
-  absl::StatusOr<Admission> admission =
-      Admit(*context, Method::kListJobs, *bytes, kQuestionBounds, &request);
-  if (!admission.ok()) return Refuse(context, admission.status());
-  auto* call = new ListCall(std::move(admission->place), answer_room_, answer);
+  absl::StatusOr<Admission> admission = Admit(*call, Method::kListJobs, kQuestionBounds, &request);
+  if (!admission.ok()) return call->Finish(admission.status());
+  auto* const list = new ListCall(call, std::move(admission->place), answer_room_);
+  call->React(absl::WrapUnique(list));
   const bool one = !request.job_id().empty();
   coordinator_.ListJobs(admission->caller, common::JobId(request.job_id()),
-                        [call, one](absl::StatusOr<std::vector<JobPtr>> jobs) {
-                          if (!jobs.ok()) return call->Fail(jobs.status());
-                          call->Answer(ListOf(*jobs, one));
+                        [list, one](absl::StatusOr<std::vector<JobPtr>> jobs) {
+                          if (!jobs.ok()) return list->Fail(jobs.status());
+                          list->Answer(ListOf(*jobs, one));
                         });
-  return call;
 }
 
-grpc::ServerWriteReactor<grpc::ByteBuffer>* CoordinatorService::WatchJob(
-    grpc::CallbackServerContext* context, const grpc::ByteBuffer* bytes) {
+void CoordinatorService::WatchJob(ServerCall* call) {
   v1::WatchJobRequest request;
-  absl::StatusOr<Admission> admission =
-      Admit(*context, Method::kWatchJob, *bytes, kQuestionBounds, &request);
-  if (!admission.ok()) return RefuseStream(admission.status());
-  context->AddInitialMetadata(common::kStreamOpen, "1");
-  return NewWatchStream(&coordinator_, *std::move(admission), request);
+  absl::StatusOr<Admission> admission = Admit(*call, Method::kWatchJob, kQuestionBounds, &request);
+  if (!admission.ok()) return call->Finish(admission.status());
+  call->context().AddInitialMetadata(common::kStreamOpen, "1");
+  ServeWatch(call, &coordinator_, *std::move(admission), request);
 }
 
-grpc::ServerUnaryReactor* CoordinatorService::CancelJob(grpc::CallbackServerContext* context,
-                                                        const grpc::ByteBuffer* bytes,
-                                                        grpc::ByteBuffer* answer) {
+void CoordinatorService::CancelJob(ServerCall* call) {
   v1::CancelJobRequest request;
-  absl::StatusOr<Admission> admission =
-      Admit(*context, Method::kCancelJob, *bytes, kQuestionBounds, &request);
-  if (!admission.ok()) return Refuse(context, admission.status());
-  grpc::ServerUnaryReactor* call = context->DefaultReactor();
-  *answer = ToBytes(v1::CancelJobResponse());
+  absl::StatusOr<Admission> admission = Admit(*call, Method::kCancelJob, kQuestionBounds, &request);
+  if (!admission.ok()) return call->Finish(admission.status());
   coordinator_.CancelJob(admission->caller, common::JobId(request.job_id()), request.at_once(),
-                         [this, call, admitted = *admission, peer = context->peer(),
+                         [this, call, admitted = *admission, peer = call->peer(),
                           job = request.job_id()](absl::Status status) {
                            entrance_.Note(admitted.caller, peer, "cancel", job, status);
-                           call->Finish(common::ToGrpc(status));
+                           if (!status.ok()) return call->Finish(status);
+                           call->FinishWith(ToBytes(v1::CancelJobResponse()));
                          });
-  return call;
 }
 
-grpc::ServerUnaryReactor* CoordinatorService::ListNodes(grpc::CallbackServerContext* context,
-                                                        const grpc::ByteBuffer* bytes,
-                                                        grpc::ByteBuffer* answer) {
+void CoordinatorService::ListNodes(ServerCall* call) {
   v1::ListNodesRequest request;
-  absl::StatusOr<Admission> admission =
-      Admit(*context, Method::kListNodes, *bytes, kQuestionBounds, &request);
-  if (!admission.ok()) return Refuse(context, admission.status());
-  auto* call = new ListCall(std::move(admission->place), answer_room_, answer);
-  coordinator_.ListNodes([call](absl::StatusOr<v1::ListNodesResponse> nodes) {
-    if (!nodes.ok()) return call->Fail(nodes.status());
-    call->Answer(*nodes);
+  absl::StatusOr<Admission> admission = Admit(*call, Method::kListNodes, kQuestionBounds, &request);
+  if (!admission.ok()) return call->Finish(admission.status());
+  auto* const list = new ListCall(call, std::move(admission->place), answer_room_);
+  call->React(absl::WrapUnique(list));
+  coordinator_.ListNodes([list](absl::StatusOr<v1::ListNodesResponse> nodes) {
+    if (!nodes.ok()) return list->Fail(nodes.status());
+    list->Answer(*nodes);
   });
-  return call;
 }
 
-grpc::ServerWriteReactor<grpc::ByteBuffer>* CoordinatorService::ReadLogs(
-    grpc::CallbackServerContext* context, const grpc::ByteBuffer* bytes) {
+void CoordinatorService::ReadLogs(ServerCall* call) {
   v1::ReadLogsRequest request;
-  absl::StatusOr<Admission> admission =
-      Admit(*context, Method::kReadLogs, *bytes, kReadBounds, &request);
-  if (!admission.ok()) return RefuseStream(admission.status());
-  context->AddInitialMetadata(common::kStreamOpen, "1");
-  return NewReadLogsStream(&coordinator_, *std::move(admission), request);
+  absl::StatusOr<Admission> admission = Admit(*call, Method::kReadLogs, kReadBounds, &request);
+  if (!admission.ok()) return call->Finish(admission.status());
+  call->context().AddInitialMetadata(common::kStreamOpen, "1");
+  ServeReadLogs(call, &coordinator_, *std::move(admission), request);
 }
 
-grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* CoordinatorService::Agent(
-    grpc::CallbackServerContext* context) {
-  absl::StatusOr<Admission> admission = entrance_.Admit(*context, Method::kAgent);
-  if (!admission.ok()) {
-    return NewRefusal<grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>>(
-        common::ToGrpc(admission.status()));
-  }
-  return NewAgentStream(&coordinator_, *std::move(admission), &log_, context->peer());
+void CoordinatorService::Agent(ServerCall* call) {
+  absl::StatusOr<Admission> admission = entrance_.Admit(call->context(), Method::kAgent);
+  if (!admission.ok()) return call->Finish(admission.status());
+  ServeAgent(call, &coordinator_, *std::move(admission), &log_);
 }
 
-grpc::ServerReadReactor<grpc::ByteBuffer>* CoordinatorService::RelayLogs(
-    grpc::CallbackServerContext* context, grpc::ByteBuffer* answer) {
-  absl::StatusOr<Admission> admission = entrance_.Admit(*context, Method::kRelayLogs);
-  if (!admission.ok()) {
-    return NewRefusal<grpc::ServerReadReactor<grpc::ByteBuffer>>(
-        common::ToGrpc(admission.status()));
-  }
-  *answer = ToBytes(v1::RelayLogsResponse());
-  return NewRelayStream(&coordinator_, *std::move(admission), &log_, context->peer());
+void CoordinatorService::RelayLogs(ServerCall* call) {
+  absl::StatusOr<Admission> admission = entrance_.Admit(call->context(), Method::kRelayLogs);
+  if (!admission.ok()) return call->Finish(admission.status());
+  ServeRelay(call, &coordinator_, *std::move(admission), &log_);
 }
 
 }  // namespace accel::coordinator

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "common/grpc_status.h"
 #include "common/job_phase.h"
 #include "common/status_macros.h"
 #include "coordinator/latest_box.h"
@@ -22,15 +21,15 @@ constexpr WireBounds kChunkBounds{LogPipe::kMaxChunkBytes + 8192, 64};
 // source ends. A source has Pull(callback), and Cancel(), after which Pull() returns the end. So
 // exactly one operation is in progress until Finish(), as gRPC requires.
 template <typename Source>
-class WriteStream : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
+class WriteStream final : public CallReactor {
  public:
-  WriteStream(CallPlace place, std::shared_ptr<Source> source)
-      : place_(std::move(place)), source_(std::move(source)) {}
+  WriteStream(ServerCall* call, CallPlace place, std::shared_ptr<Source> source)
+      : call_(*call), place_(std::move(place)), source_(std::move(source)) {}
 
   void Begin(std::unique_ptr<Subscription> subscription) {
     subscription_ = std::move(subscription);
     // The client learns that it has reached a coordinator, even if there is nothing to send yet.
-    StartSendInitialMetadata();
+    call_.StartSendInitialMetadata();
     Next();
   }
 
@@ -39,43 +38,41 @@ class WriteStream : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
     Next();
   }
   void OnCancel() override { source_->Cancel(); }
-  void OnDone() override { delete this; }
 
  private:
   void Next() {
     source_->Pull([this](auto value, absl::Status end) {
-      if (!value.has_value()) return Finish(common::ToGrpc(end));
-      bytes_ = ToBytes(Get(*value));
-      StartWrite(&bytes_);
+      if (!value.has_value()) return call_.Finish(end);
+      call_.StartWrite(ToBytes(Get(*value)));
     });
   }
 
   static const v1::LogChunk& Get(const v1::LogChunk& chunk) { return chunk; }
   static const v1::Job& Get(const JobPtr& job) { return *job; }
 
+  ServerCall& call_;
   const CallPlace place_;
   const std::shared_ptr<Source> source_;
   std::unique_ptr<Subscription> subscription_;
-  grpc::ByteBuffer bytes_;
 };
 
 using JobBox = LatestBox<JobPtr>;
 using DesiredBox = LatestBox<DesiredPtr>;
 
-class AgentStream final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
+class AgentStream final : public CallReactor {
  public:
-  AgentStream(Coordinator* coordinator, Admission admission, RefusalLog* log,
-              const std::string& peer)
-      : place_(std::move(admission.place)),
+  AgentStream(ServerCall* call, Coordinator* coordinator, Admission admission, RefusalLog* log)
+      : call_(*call),
+        place_(std::move(admission.place)),
         log_(*log),
-        peer_(peer),
+        peer_(call->peer()),
         desired_(std::make_shared<DesiredBox>()) {
     AgentCallbacks callbacks;
     callbacks.on_desired = [box = desired_](DesiredPtr desired) { box->Put(std::move(desired)); };
     callbacks.on_closed = [box = desired_](absl::Status why) { box->End(std::move(why)); };
     session_ = coordinator->OpenAgentSession(admission.caller, std::move(callbacks));
     Next();
-    StartRead(&reading_);
+    call_.StartRead(&reading_);
   }
 
   void OnReadDone(bool ok) override {
@@ -87,24 +84,23 @@ class AgentStream final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc:
       return desired_->End(report.status());
     }
     session_->Report(*std::move(report));
-    StartRead(&reading_);
+    call_.StartRead(&reading_);
   }
   void OnWriteDone(bool ok) override {
     if (!ok) desired_->Cancel();
     Next();
   }
   void OnCancel() override { desired_->Cancel(); }
-  void OnDone() override { delete this; }
 
  private:
   void Next() {
     desired_->Pull([this](std::optional<DesiredPtr> desired, absl::Status end) {
-      if (!desired.has_value()) return Finish(common::ToGrpc(end));
-      writing_ = ToBytes(**desired);
-      StartWrite(&writing_);
+      if (!desired.has_value()) return call_.Finish(end);
+      call_.StartWrite(ToBytes(**desired));
     });
   }
 
+  ServerCall& call_;
   const CallPlace place_;
   RefusalLog& log_;
   const std::string peer_;
@@ -112,34 +108,35 @@ class AgentStream final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc:
   std::unique_ptr<AgentSession> session_;
   ReportReader reader_;
   grpc::ByteBuffer reading_;
-  grpc::ByteBuffer writing_;
 };
 
-class RelayStream final : public grpc::ServerReadReactor<grpc::ByteBuffer> {
+class RelayStream final : public CallReactor {
  public:
-  RelayStream(Coordinator* coordinator, Admission admission, RefusalLog* log,
-              const std::string& peer)
-      : coordinator_(coordinator), admission_(std::move(admission)), log_(*log), peer_(peer) {
-    StartRead(&bytes_);
+  RelayStream(ServerCall* call, Coordinator* coordinator, Admission admission, RefusalLog* log)
+      : call_(*call),
+        coordinator_(*coordinator),
+        admission_(std::move(admission)),
+        log_(*log),
+        peer_(call->peer()) {
+    call_.StartRead(&bytes_);
+  }
+  ~RelayStream() override {
+    if (pipe_ != nullptr) coordinator_.EndRelay(reader_id_);
   }
 
   void OnReadDone(bool ok) override {
-    if (!ok) return Finish(grpc::Status::OK);
+    if (!ok) return call_.FinishWith(ToBytes(v1::RelayLogsResponse()));
     v1::LogChunk chunk;
     const absl::Status taken = Take(&chunk);
     bytes_.Clear();
     if (!taken.ok()) {
       log_.Warn("refused relayed output", peer_, taken.ToString());
-      return Finish(common::ToGrpc(taken));
+      return call_.Finish(taken);
     }
     pipe_->Push(std::move(chunk), [this](bool more) {
-      if (!more) return Finish(grpc::Status(grpc::StatusCode::CANCELLED, "the reader has gone"));
-      StartRead(&bytes_);
+      if (!more) return call_.Finish(absl::CancelledError("the reader has gone"));
+      call_.StartRead(&bytes_);
     });
-  }
-  void OnDone() override {
-    if (pipe_ != nullptr) coordinator_->EndRelay(reader_id_);
-    delete this;
   }
 
  private:
@@ -158,14 +155,15 @@ class RelayStream final : public grpc::ServerReadReactor<grpc::ByteBuffer> {
 
   // Opens the relay that the first chunk names. Returns false if no client reads under that id.
   bool Join(const std::string& reader_id) {
-    std::shared_ptr<LogPipe> pipe = coordinator_->FindLogPipe(admission_.caller, reader_id);
+    std::shared_ptr<LogPipe> pipe = coordinator_.FindLogPipe(admission_.caller, reader_id);
     if (pipe == nullptr || !pipe->Open(reader_id)) return false;
     reader_id_ = reader_id;
     pipe_ = std::move(pipe);
     return true;
   }
 
-  Coordinator* const coordinator_;
+  ServerCall& call_;
+  Coordinator& coordinator_;
   const Admission admission_;
   RefusalLog& log_;
   const std::string peer_;
@@ -176,11 +174,10 @@ class RelayStream final : public grpc::ServerReadReactor<grpc::ByteBuffer> {
 
 }  // namespace
 
-grpc::ServerWriteReactor<grpc::ByteBuffer>* NewWatchStream(Coordinator* coordinator,
-                                                           Admission admission,
-                                                           const v1::WatchJobRequest& request) {
+void ServeWatch(ServerCall* call, Coordinator* coordinator, Admission admission,
+                const v1::WatchJobRequest& request) {
   auto box = std::make_shared<JobBox>();
-  auto* stream = new WriteStream<JobBox>(std::move(admission.place), box);
+  auto stream = std::make_unique<WriteStream<JobBox>>(call, std::move(admission.place), box);
   stream->Begin(coordinator->WatchJob(admission.caller, common::JobId(request.job_id()),
                                       request.known_version(), [box](absl::StatusOr<JobPtr> job) {
                                         if (!job.ok()) return box->End(job.status());
@@ -188,27 +185,23 @@ grpc::ServerWriteReactor<grpc::ByteBuffer>* NewWatchStream(Coordinator* coordina
                                         box->Put(*std::move(job));
                                         if (last) box->End(absl::OkStatus());
                                       }));
-  return stream;
+  call->React(std::move(stream));
 }
 
-grpc::ServerWriteReactor<grpc::ByteBuffer>* NewReadLogsStream(Coordinator* coordinator,
-                                                              Admission admission,
-                                                              const v1::ReadLogsRequest& request) {
+void ServeReadLogs(ServerCall* call, Coordinator* coordinator, Admission admission,
+                   const v1::ReadLogsRequest& request) {
   auto pipe = std::make_shared<LogPipe>();
-  auto* stream = new WriteStream<LogPipe>(std::move(admission.place), pipe);
+  auto stream = std::make_unique<WriteStream<LogPipe>>(call, std::move(admission.place), pipe);
   stream->Begin(coordinator->ReadLogs(admission.caller, request, pipe));
-  return stream;
+  call->React(std::move(stream));
 }
 
-grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* NewAgentStream(
-    Coordinator* coordinator, Admission admission, RefusalLog* log, const std::string& peer) {
-  return new AgentStream(coordinator, std::move(admission), log, peer);
+void ServeAgent(ServerCall* call, Coordinator* coordinator, Admission admission, RefusalLog* log) {
+  call->React(std::make_unique<AgentStream>(call, coordinator, std::move(admission), log));
 }
 
-grpc::ServerReadReactor<grpc::ByteBuffer>* NewRelayStream(Coordinator* coordinator,
-                                                          Admission admission, RefusalLog* log,
-                                                          const std::string& peer) {
-  return new RelayStream(coordinator, std::move(admission), log, peer);
+void ServeRelay(ServerCall* call, Coordinator* coordinator, Admission admission, RefusalLog* log) {
+  call->React(std::make_unique<RelayStream>(call, coordinator, std::move(admission), log));
 }
 
 }  // namespace accel::coordinator

@@ -11,8 +11,9 @@
 #include "absl/time/clock.h"
 #include "common/clock.h"
 #include "common/descriptors.h"
-#include "common/grpc_status.h"
 #include "common/status_macros.h"
+#include "coordinator/calls/call_server.h"
+#include "coordinator/calls/handler.h"
 #include "coordinator/gate/gate.h"
 #include "coordinator/refusal_log.h"
 #include "coordinator/streams.h"
@@ -24,8 +25,7 @@
 namespace accel::cli {
 namespace {
 
-using Bytes = grpc::ByteBuffer;
-using BidiReactor = grpc::ServerBidiReactor<Bytes, Bytes>;
+using coordinator::ServerCall;
 
 constexpr coordinator::WireBounds kRequestBounds{128 << 10, 4 * kMaxRunTerms};
 constexpr size_t kMemoryQuota = size_t{256} << 20;
@@ -38,12 +38,19 @@ constexpr int kKeepaliveTimeoutMillis = 2'000;
 constexpr std::chrono::seconds kShutdownGrace(1);
 
 // The stream of one machine.
-class JoinStream final : public BidiReactor {
+class JoinStream final : public coordinator::CallReactor {
  public:
-  JoinStream(RunHub* hub, coordinator::RefusalLog* log, std::string peer)
-      : hub_(*hub), log_(*log), peer_(std::move(peer)), ticks_(std::make_shared<RunHub::Ticks>()) {
+  JoinStream(ServerCall* call, RunHub* hub, coordinator::RefusalLog* log)
+      : call_(*call),
+        hub_(*hub),
+        log_(*log),
+        peer_(call->peer()),
+        ticks_(std::make_shared<RunHub::Ticks>()) {
     Next();
-    StartRead(&reading_);
+    call_.StartRead(&reading_);
+  }
+  ~JoinStream() override {
+    if (id_.has_value()) hub_.Leave(*id_);
   }
 
   void OnReadDone(bool ok) override {
@@ -56,17 +63,13 @@ class JoinStream final : public BidiReactor {
       log_.Warn("refused a machine", peer_, std::string(taken.message()));
       return ticks_->End(taken);
     }
-    StartRead(&reading_);
+    call_.StartRead(&reading_);
   }
   void OnWriteDone(bool ok) override {
     if (!ok) ticks_->Cancel();
     Next();
   }
   void OnCancel() override { ticks_->Cancel(); }
-  void OnDone() override {
-    if (id_.has_value()) hub_.Leave(*id_);
-    delete this;
-  }
 
  private:
   absl::Status Take(const v1::RunRequest& request) {
@@ -84,53 +87,18 @@ class JoinStream final : public BidiReactor {
 
   void Next() {
     ticks_->Pull([this](std::optional<RunHub::Changed> changed, absl::Status end) {
-      if (!changed.has_value()) return Finish(common::ToGrpc(end));
-      writing_ = coordinator::ToBytes(hub_.NewsFor(*id_));
-      StartWrite(&writing_);
+      if (!changed.has_value()) return call_.Finish(end);
+      call_.StartWrite(coordinator::ToBytes(hub_.NewsFor(*id_)));
     });
   }
 
+  ServerCall& call_;
   RunHub& hub_;
   coordinator::RefusalLog& log_;
   const std::string peer_;
   const std::shared_ptr<RunHub::Ticks> ticks_;
   std::optional<RunHub::Id> id_;
-  Bytes reading_;
-  Bytes writing_;
-};
-
-class RunService final : public v1::Run::WithRawCallbackMethod_Join<v1::Run::Service> {
- public:
-  RunService(RunHub* hub, coordinator::RefusalLog* log,
-             const std::unique_ptr<coordinator::Gate>* gate)
-      : hub_(hub), log_(log), gate_(*gate) {}
-  BidiReactor* Join(grpc::CallbackServerContext* context) override {
-    gate_->Authenticated(context->peer(), /*serial=*/"");
-    return new JoinStream(hub_, log_, context->peer());
-  }
-
- private:
-  RunHub* const hub_;
-  coordinator::RefusalLog* const log_;
-  const std::unique_ptr<coordinator::Gate>& gate_;
-};
-
-class AgentService final
-    : public v1::Coordinator::WithRawCallbackMethod_Agent<v1::Coordinator::Service> {
- public:
-  AgentService(coordinator::Coordinator* coordinator, coordinator::RefusalLog* log,
-               const std::unique_ptr<coordinator::Gate>* gate)
-      : coordinator_(coordinator), log_(log), gate_(*gate) {}
-  BidiReactor* Agent(grpc::CallbackServerContext* context) override {
-    gate_->Authenticated(context->peer(), /*serial=*/"");
-    return coordinator::NewAgentStream(coordinator_, {coordinator::Owner(), {}}, log_,
-                                       context->peer());
-  }
-
- private:
-  coordinator::Coordinator* const coordinator_;
-  coordinator::RefusalLog* const log_;
-  const std::unique_ptr<coordinator::Gate>& gate_;
+  grpc::ByteBuffer reading_;
 };
 
 void SetLimits(grpc::ServerBuilder* builder) {
@@ -152,16 +120,15 @@ void SetLimits(grpc::ServerBuilder* builder) {
 class GrpcRunServer final : public RunServer {
  public:
   GrpcRunServer(RunHub* hub, coordinator::Coordinator* coordinator)
-      : hub_(*hub),
-        refusals_(common::SteadyClock()),
-        run_(hub, &refusals_, &gate_),
-        agents_(coordinator, &refusals_, &gate_) {}
+      : hub_(*hub), coordinator_(*coordinator), refusals_(common::SteadyClock()) {}
 
   ~GrpcRunServer() override {
     // gRPC would leak connections that it receives while it shuts down.
     if (gate_ != nullptr) gate_->Stop();
     hub_.Close(absl::AbortedError("the machine that serves the run has ended"));
-    if (server_ != nullptr) server_->Shutdown(std::chrono::system_clock::now() + kShutdownGrace);
+    if (server_ == nullptr) return;
+    server_->Shutdown(std::chrono::system_clock::now() + kShutdownGrace);
+    calls_->Stop();
   }
 
   absl::Status Begin(coordinator::Listener listener, security::ServerTls tls) {
@@ -172,8 +139,7 @@ class GrpcRunServer final : public RunServer {
     connections_ = builder.experimental().AddExternalConnectionAcceptor(
         grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD,
         certificate_->MakeCredentials());
-    builder.RegisterService(&run_);
-    builder.RegisterService(&agents_);
+    calls_.emplace(handlers(), &builder);
     server_ = builder.BuildAndStart();
     if (server_ == nullptr) return absl::InternalError("gRPC cannot start a server");
     coordinator::Gate::Options gate;
@@ -181,11 +147,32 @@ class GrpcRunServer final : public RunServer {
     gate.first_crowded = coordinator::FirstCrowdedDescriptor(common::DescriptorLimit());
     gate.on_tcp = [this](common::UniqueFd fd) { HandOver(std::move(fd)); };
     gate_ = std::make_unique<coordinator::Gate>(std::move(gate));
+    calls_->Start();
     gate_->Start();
     return absl::OkStatus();
   }
 
  private:
+  coordinator::Handlers handlers() {
+    coordinator::Handlers handlers = coordinator::HandlersOf(this, v1::Run::service_full_name())
+                                         .Stream("Join", &GrpcRunServer::Join)
+                                         .Take();
+    handlers.merge(coordinator::HandlersOf(this, v1::Coordinator::service_full_name())
+                       .Stream("Agent", &GrpcRunServer::Agent)
+                       .Take());
+    return handlers;
+  }
+
+  void Join(ServerCall* call) {
+    gate_->Authenticated(call->peer(), /*serial=*/"");
+    call->React(std::make_unique<JoinStream>(call, &hub_, &refusals_));
+  }
+
+  void Agent(ServerCall* call) {
+    gate_->Authenticated(call->peer(), /*serial=*/"");
+    coordinator::ServeAgent(call, &coordinator_, {coordinator::Owner(), {}}, &refusals_);
+  }
+
   void HandOver(common::UniqueFd fd) {
     grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters connection;
     connection.fd = fd.release();
@@ -193,12 +180,12 @@ class GrpcRunServer final : public RunServer {
   }
 
   RunHub& hub_;
+  coordinator::Coordinator& coordinator_;
   coordinator::RefusalLog refusals_;
-  RunService run_;
-  AgentService agents_;
   std::unique_ptr<security::ServerCertificateSource> certificate_;
   std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> connections_;
   std::unique_ptr<coordinator::Gate> gate_;  // Outlives the server, whose calls use it.
+  std::optional<coordinator::CallServer> calls_;
   std::unique_ptr<grpc::Server> server_;
 };
 

@@ -9,10 +9,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
-#include "common/grpc_status.h"
 #include "coordinator/blobs/blob_streams.h"
-#include "coordinator/streams.h"
 #include "coordinator/wire.h"
+#include "proto/blobs.grpc.pb.h"
 #include "security/sha256.h"
 #include "upload/core/tree.h"
 
@@ -48,25 +47,26 @@ void BlobService::Tidy(absl::Time now) {
   store_.Tidy(needed, now);
 }
 
-grpc::ServerUnaryReactor* BlobService::Has(grpc::CallbackServerContext* context,
-                                           const grpc::ByteBuffer* bytes,
-                                           grpc::ByteBuffer* answer) {
-  grpc::ServerUnaryReactor* const call = context->DefaultReactor();
-  absl::StatusOr<Admission> admission = slot_.entrance().Admit(*context, Method::kHasBlobs);
+Handlers BlobService::handlers() {
+  return HandlersOf(this, v1::Blobs::service_full_name())
+      .Request("Has", &BlobService::Has)
+      .Stream("Put", &BlobService::Put)
+      .Request("Get", &BlobService::Get)
+      .Take();
+}
+
+void BlobService::Has(ServerCall* call) {
+  absl::StatusOr<Admission> admission = slot_.entrance().Admit(call->context(), Method::kHasBlobs);
+  if (!admission.ok()) return call->Finish(admission.status());
   auto request = std::make_shared<v1::HasBlobsRequest>();
-  absl::Status status = admission.status();
-  if (status.ok()) status = Parse(*bytes, kManifestBounds, request.get());
-  if (!status.ok()) {
-    call->Finish(common::ToGrpc(status));
-    return call;
-  }
+  const absl::Status valid = Parse(call->request(), kManifestBounds, request.get());
+  if (!valid.ok()) return call->Finish(valid);
   if (manifests_.fetch_add(1) >= kMaxManifests) {
     --manifests_;
-    call->Finish(common::ToGrpc(
-        absl::UnavailableError("the coordinator compares many other uploads; try again later")));
-    return call;
+    return call->Finish(
+        absl::UnavailableError("the coordinator compares many other uploads; try again later"));
   }
-  queue_.Post([this, call, request, answer, peer = context->peer(), admitted = *admission] {
+  queue_.Post([this, call, request, peer = call->peer(), admitted = *admission] {
     const auto missing = store_.Missing(admitted.caller.name, request->manifest(), absl::Now());
     --manifests_;
     // Notes the upload only once it is complete. While blobs are missing, another call will follow.
@@ -74,42 +74,29 @@ grpc::ServerUnaryReactor* BlobService::Has(grpc::CallbackServerContext* context,
       const std::string tree = absl::BytesToHexString(security::Sha256(request->manifest()));
       slot_.entrance().Note(admitted.caller, peer, "upload", tree, missing.status());
     }
+    if (!missing.ok()) return call->Finish(missing.status());
     v1::HasBlobsResponse response;
-    if (missing.ok()) response.mutable_missing()->Assign(missing->begin(), missing->end());
-    *answer = ToBytes(response);
-    call->Finish(common::ToGrpc(missing.status()));
+    response.mutable_missing()->Assign(missing->begin(), missing->end());
+    call->FinishWith(ToBytes(response));
   });
-  return call;
 }
 
-grpc::ServerReadReactor<grpc::ByteBuffer>* BlobService::Put(grpc::CallbackServerContext* context,
-                                                            grpc::ByteBuffer* answer) {
-  absl::StatusOr<Admission> admission = slot_.entrance().Admit(*context, Method::kPutBlobs);
-  if (!admission.ok()) {
-    return NewRefusal<grpc::ServerReadReactor<grpc::ByteBuffer>>(
-        common::ToGrpc(admission.status()));
-  }
-  *answer = ToBytes(v1::PutBlobsResponse());
-  return NewPutStream(&store_, &queue_, *std::move(admission));
+void BlobService::Put(ServerCall* call) {
+  absl::StatusOr<Admission> admission = slot_.entrance().Admit(call->context(), Method::kPutBlobs);
+  if (!admission.ok()) return call->Finish(admission.status());
+  ServePut(call, &store_, &queue_, *std::move(admission));
 }
 
-grpc::ServerWriteReactor<grpc::ByteBuffer>* BlobService::Get(grpc::CallbackServerContext* context,
-                                                             const grpc::ByteBuffer* bytes) {
-  absl::StatusOr<Admission> admission = slot_.entrance().Admit(*context, Method::kGetBlobs);
+void BlobService::Get(ServerCall* call) {
+  absl::StatusOr<Admission> admission = slot_.entrance().Admit(call->context(), Method::kGetBlobs);
+  if (!admission.ok()) return call->Finish(admission.status());
+  absl::StatusOr<std::unique_ptr<GetSlots::Slot>> slot = get_slots_.Take(admission->caller);
+  if (!slot.ok()) return call->Finish(slot.status());
   v1::GetBlobsRequest request;
-  absl::Status status = admission.status();
-  std::unique_ptr<GetSlots::Slot> slot;
-  if (status.ok()) {
-    auto taken = get_slots_.Take(admission->caller);
-    status = taken.status();
-    if (status.ok()) slot = *std::move(taken);
-  }
-  if (status.ok()) status = Parse(*bytes, kGetBounds, &request);
-  if (!status.ok()) {
-    return NewRefusal<grpc::ServerWriteReactor<grpc::ByteBuffer>>(common::ToGrpc(status));
-  }
-  return NewGetStream(&store_, &queue_, &slot_.coordinator(), *std::move(admission),
-                      std::move(request), std::move(slot));
+  const absl::Status valid = Parse(call->request(), kGetBounds, &request);
+  if (!valid.ok()) return call->Finish(valid);
+  ServeGet(call, &store_, &queue_, &slot_.coordinator(), *std::move(admission), std::move(request),
+           *std::move(slot));
 }
 
 }  // namespace accel::coordinator

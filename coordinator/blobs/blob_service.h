@@ -10,22 +10,13 @@
 #include "coordinator/blobs/blob_store.h"
 #include "coordinator/blobs/get_slots.h"
 #include "coordinator/blobs/work_queue.h"
+#include "coordinator/calls/handler.h"
 #include "coordinator/members/coordinator_slot.h"
-#include "proto/blobs.grpc.pb.h"
 
 namespace accel::coordinator {
 
-// The service with raw bytes instead of messages. coordinator/service.h gives the reason.
-// clang-format off
-using BlobServiceOfBytes =
-    v1::Blobs::WithRawCallbackMethod_Has<
-    v1::Blobs::WithRawCallbackMethod_Put<
-    v1::Blobs::WithRawCallbackMethod_Get<
-    v1::Blobs::Service>>>;
-// clang-format on
-
 // Thread-safe.
-class BlobService final : public BlobServiceOfBytes {
+class BlobService {
  public:
   // The arguments must outlive the service.
   BlobService(BlobStore* store, const CoordinatorSlot* slot) : store_(*store), slot_(*slot) {}
@@ -38,14 +29,14 @@ class BlobService final : public BlobServiceOfBytes {
   // on the disk.
   void Tidy(absl::Time now);
 
-  grpc::ServerUnaryReactor* Has(grpc::CallbackServerContext* context, const grpc::ByteBuffer* bytes,
-                                grpc::ByteBuffer* answer) override;
-  grpc::ServerReadReactor<grpc::ByteBuffer>* Put(grpc::CallbackServerContext* context,
-                                                 grpc::ByteBuffer* answer) override;
-  grpc::ServerWriteReactor<grpc::ByteBuffer>* Get(grpc::CallbackServerContext* context,
-                                                  const grpc::ByteBuffer* bytes) override;
+  // Returns the handlers of its methods, which use the service.
+  Handlers handlers();
 
  private:
+  void Has(ServerCall* call);
+  void Put(ServerCall* call);
+  void Get(ServerCall* call);
+
   static constexpr int kThreads = 4;
 
   BlobStore& store_;

@@ -9,7 +9,6 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
-#include "common/grpc_status.h"
 #include "common/status_macros.h"
 #include "coordinator/blobs/upload_access.h"
 #include "coordinator/core/job_owner.h"
@@ -21,24 +20,24 @@ namespace {
 
 constexpr WireBounds kChunkBounds{upload::kMaxChunkBytes + 4096, 16};
 
-class PutStream final : public grpc::ServerReadReactor<grpc::ByteBuffer> {
+class PutStream final : public CallReactor {
  public:
-  PutStream(BlobStore* store, WorkQueue* queue, Admission admission)
-      : admission_(std::move(admission)), store_(*store), queue_(*queue) {
-    StartRead(&bytes_);
+  PutStream(ServerCall* call, BlobStore* store, WorkQueue* queue, Admission admission)
+      : call_(*call), admission_(std::move(admission)), store_(*store), queue_(*queue) {
+    call_.StartRead(&bytes_);
   }
 
   void OnReadDone(bool ok) override {
     queue_.Post([this, ok] { Step(ok); });
   }
-  void OnDone() override { delete this; }
 
  private:
   void Step(bool ok) {
     const absl::Status status = ok ? Take() : (upload_ ? upload_->End() : absl::OkStatus());
-    if (ok && status.ok()) return StartRead(&bytes_);
+    if (ok && status.ok()) return call_.StartRead(&bytes_);
     upload_.reset();  // Here, because it may wait for the disk.
-    Finish(common::ToGrpc(status));
+    if (!status.ok()) return call_.Finish(status);
+    call_.FinishWith(ToBytes(v1::PutBlobsResponse()));
   }
 
   absl::Status Take() {
@@ -51,6 +50,7 @@ class PutStream final : public grpc::ServerReadReactor<grpc::ByteBuffer> {
     return upload_->Take(chunk.sha256(), chunk.size(), chunk.data());
   }
 
+  ServerCall& call_;
   const Admission admission_;
   BlobStore& store_;
   WorkQueue& queue_;
@@ -58,11 +58,12 @@ class PutStream final : public grpc::ServerReadReactor<grpc::ByteBuffer> {
   grpc::ByteBuffer bytes_;
 };
 
-class GetStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
+class GetStream final : public CallReactor {
  public:
-  GetStream(BlobStore* store, WorkQueue* queue, Admission admission, v1::GetBlobsRequest request,
-            std::unique_ptr<GetSlots::Slot> slot)
-      : admission_(std::move(admission)),
+  GetStream(ServerCall* call, BlobStore* store, WorkQueue* queue, Admission admission,
+            v1::GetBlobsRequest request, std::unique_ptr<GetSlots::Slot> slot)
+      : call_(*call),
+        admission_(std::move(admission)),
         slot_(std::move(slot)),
         store_(*store),
         queue_(*queue),
@@ -72,22 +73,21 @@ class GetStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
   void Begin(Coordinator* coordinator) {
     const common::JobId id(request_.job_id());
     // An empty id would list all jobs.
-    if (id.empty()) return Finish(common::ToGrpc(NoSuchJob(id)));
+    if (id.empty()) return call_.Finish(NoSuchJob(id));
     coordinator->ListJobs(Owner(), id, [this](absl::StatusOr<std::vector<JobPtr>> jobs) {
-      if (!jobs.ok()) return Finish(common::ToGrpc(jobs.status()));
+      if (!jobs.ok()) return call_.Finish(jobs.status());
       queue_.Post([this, job = std::move(jobs->front())] {
         const absl::Status opened = Open(*job);
-        if (!opened.ok()) return Finish(common::ToGrpc(opened));
+        if (!opened.ok()) return call_.Finish(opened);
         Next();
       });
     });
   }
 
   void OnWriteDone(bool ok) override {
-    if (!ok) return Finish(grpc::Status(grpc::StatusCode::CANCELLED, "the reader has gone"));
+    if (!ok) return call_.Finish(absl::CancelledError("the reader has gone"));
     queue_.Post([this] { Next(); });
   }
-  void OnDone() override { delete this; }
 
  private:
   absl::Status Open(const v1::Job& job) {
@@ -119,10 +119,9 @@ class GetStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
   void Next() {
     v1::BlobChunk chunk;
     const absl::StatusOr<bool> more = Fill(&chunk);
-    if (!more.ok()) return Finish(common::ToGrpc(more.status()));
-    if (!*more) return Finish(grpc::Status::OK);
-    bytes_ = ToBytes(chunk);
-    StartWrite(&bytes_);
+    if (!more.ok()) return call_.Finish(more.status());
+    if (!*more) return call_.Finish(absl::OkStatus());
+    call_.StartWrite(ToBytes(chunk));
   }
 
   // Fills in the next piece. Returns false if there is none.
@@ -160,6 +159,7 @@ class GetStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
     return absl::OkStatus();
   }
 
+  ServerCall& call_;
   const Admission admission_;
   const std::unique_ptr<GetSlots::Slot> slot_;
   BlobStore& store_;
@@ -173,25 +173,22 @@ class GetStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
   int64_t left_ = 0;  // Number of bytes of the present blob that are not sent yet.
   bool is_manifest_ = false;
   common::UniqueFd file_;
-  grpc::ByteBuffer bytes_;
 };
 
 }  // namespace
 
-grpc::ServerReadReactor<grpc::ByteBuffer>* NewPutStream(BlobStore* store, WorkQueue* queue,
-                                                        Admission admission) {
-  return new PutStream(store, queue, std::move(admission));
+void ServePut(ServerCall* call, BlobStore* store, WorkQueue* queue, Admission admission) {
+  call->React(std::make_unique<PutStream>(call, store, queue, std::move(admission)));
 }
 
-grpc::ServerWriteReactor<grpc::ByteBuffer>* NewGetStream(BlobStore* store, WorkQueue* queue,
-                                                         Coordinator* coordinator,
-                                                         Admission admission,
-                                                         v1::GetBlobsRequest request,
-                                                         std::unique_ptr<GetSlots::Slot> slot) {
-  auto* const stream =
-      new GetStream(store, queue, std::move(admission), std::move(request), std::move(slot));
-  stream->Begin(coordinator);
-  return stream;
+void ServeGet(ServerCall* call, BlobStore* store, WorkQueue* queue, Coordinator* coordinator,
+              Admission admission, v1::GetBlobsRequest request,
+              std::unique_ptr<GetSlots::Slot> slot) {
+  auto stream = std::make_unique<GetStream>(call, store, queue, std::move(admission),
+                                            std::move(request), std::move(slot));
+  GetStream* const begun = stream.get();
+  call->React(std::move(stream));
+  begun->Begin(coordinator);
 }
 
 }  // namespace accel::coordinator

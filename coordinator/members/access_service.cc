@@ -3,9 +3,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "common/grpc_status.h"
 #include "coordinator/access/entrance.h"
 #include "coordinator/wire.h"
+#include "proto/access.grpc.pb.h"
 
 namespace accel::coordinator {
 namespace {
@@ -73,92 +73,84 @@ std::string ObjectOf(const Request&) {
 
 }  // namespace
 
+Handlers AccessService::handlers() {
+  return HandlersOf(this, v1::Access::service_full_name())
+      .Request("AddToken", &AccessService::AddToken)
+      .Request("ListMembers", &AccessService::ListMembers)
+      .Request("Revoke", &AccessService::Revoke)
+      .Request("RemoveMember", &AccessService::RemoveMember)
+      .Request("WhoAmI", &AccessService::WhoAmI)
+      .Request("Renew", &AccessService::Renew)
+      .Take();
+}
+
 template <typename Request, typename Response, typename Invoke>
-grpc::ServerUnaryReactor* AccessService::Serve(Method method, grpc::CallbackServerContext* context,
-                                               const grpc::ByteBuffer* bytes,
-                                               grpc::ByteBuffer* answer, Invoke invoke) {
-  grpc::ServerUnaryReactor* const call = context->DefaultReactor();
+void AccessService::Serve(Method method, ServerCall* call, Invoke invoke) {
   Entrance& entrance = slot_.entrance();
-  absl::StatusOr<Admission> admission = entrance.Admit(*context, method);
+  absl::StatusOr<Admission> admission = entrance.Admit(call->context(), method);
+  if (!admission.ok()) return call->Finish(admission.status());
   Request request;
-  absl::Status status = admission.status();
-  if (status.ok()) status = Parse(*bytes, kBounds, &request);
-  if (!status.ok()) {
-    call->Finish(common::ToGrpc(status));
-    return call;
-  }
+  const absl::Status valid = Parse(call->request(), kBounds, &request);
+  if (!valid.ok()) return call->Finish(valid);
   const std::string object = ObjectOf(request);
   const Caller caller = admission->caller;
-  auto finish = [call, answer, &entrance, method, admitted = *std::move(admission),
-                 peer = context->peer(), object](absl::StatusOr<Response> response) {
+  auto finish = [call, &entrance, method, admitted = *std::move(admission), peer = call->peer(),
+                 object](absl::StatusOr<Response> response) {
     if (const absl::string_view action = ActionOf(method); !action.empty()) {
       entrance.Note(admitted.caller, peer, action, object, response.status());
     }
-    if (response.ok()) *answer = ToBytes(*response);
-    call->Finish(common::ToGrpc(response.status()));
+    if (!response.ok()) return call->Finish(response.status());
+    call->FinishWith(ToBytes(*response));
   };
   invoke(caller, std::move(request), std::move(finish));
-  return call;
 }
 
-grpc::ServerUnaryReactor* AccessService::AddToken(grpc::CallbackServerContext* context,
-                                                  const grpc::ByteBuffer* bytes,
-                                                  grpc::ByteBuffer* answer) {
-  return Serve<v1::AddTokenRequest, v1::AddTokenResponse>(
-      Method::kAddToken, context, bytes, answer, [this](const auto&, auto request, auto done) {
+void AccessService::AddToken(ServerCall* call) {
+  Serve<v1::AddTokenRequest, v1::AddTokenResponse>(
+      Method::kAddToken, call, [this](const auto&, auto request, auto done) {
         desk_.AddToken(std::move(request), std::move(done));
       });
 }
 
-grpc::ServerUnaryReactor* AccessService::ListMembers(grpc::CallbackServerContext* context,
-                                                     const grpc::ByteBuffer* bytes,
-                                                     grpc::ByteBuffer* answer) {
-  return Serve<v1::ListMembersRequest, v1::ListMembersResponse>(
-      Method::kListMembers, context, bytes, answer, [this](const auto&, auto request, auto done) {
+void AccessService::ListMembers(ServerCall* call) {
+  Serve<v1::ListMembersRequest, v1::ListMembersResponse>(
+      Method::kListMembers, call, [this](const auto&, auto request, auto done) {
         desk_.ListMembers(request, std::move(done));
       });
 }
 
-grpc::ServerUnaryReactor* AccessService::Revoke(grpc::CallbackServerContext* context,
-                                                const grpc::ByteBuffer* bytes,
-                                                grpc::ByteBuffer* answer) {
-  return Serve<v1::RevokeRequest, v1::RevokeResponse>(
-      Method::kRevoke, context, bytes, answer, [this](const auto&, auto request, auto done) {
-        desk_.Revoke(std::move(request), std::move(done));
-      });
+void AccessService::Revoke(ServerCall* call) {
+  Serve<v1::RevokeRequest, v1::RevokeResponse>(Method::kRevoke, call,
+                                               [this](const auto&, auto request, auto done) {
+                                                 desk_.Revoke(std::move(request), std::move(done));
+                                               });
 }
 
-grpc::ServerUnaryReactor* AccessService::RemoveMember(grpc::CallbackServerContext* context,
-                                                      const grpc::ByteBuffer* bytes,
-                                                      grpc::ByteBuffer* answer) {
-  return Serve<v1::RemoveMemberRequest, v1::RemoveMemberResponse>(
-      Method::kRemoveMember, context, bytes, answer, [this](const auto&, auto request, auto done) {
+void AccessService::RemoveMember(ServerCall* call) {
+  Serve<v1::RemoveMemberRequest, v1::RemoveMemberResponse>(
+      Method::kRemoveMember, call, [this](const auto&, auto request, auto done) {
         desk_.RemoveMember(std::move(request), std::move(done));
       });
 }
 
-grpc::ServerUnaryReactor* AccessService::WhoAmI(grpc::CallbackServerContext* context,
-                                                const grpc::ByteBuffer* bytes,
-                                                grpc::ByteBuffer* answer) {
-  return Serve<v1::WhoAmIRequest, v1::WhoAmIResponse>(
-      Method::kWhoAmI, context, bytes, answer, [this](const auto& caller, const auto&, auto done) {
-        v1::WhoAmIResponse response;
-        response.set_kind(KindOf(caller));
-        response.set_name(caller.name);
-        response.set_role(RoleOf(caller));
-        response.set_serial(caller.serial);
-        response.set_cluster_id(cluster_id_);
-        done(std::move(response));
-      });
+void AccessService::WhoAmI(ServerCall* call) {
+  Serve<v1::WhoAmIRequest, v1::WhoAmIResponse>(Method::kWhoAmI, call,
+                                               [this](const auto& caller, const auto&, auto done) {
+                                                 v1::WhoAmIResponse response;
+                                                 response.set_kind(KindOf(caller));
+                                                 response.set_name(caller.name);
+                                                 response.set_role(RoleOf(caller));
+                                                 response.set_serial(caller.serial);
+                                                 response.set_cluster_id(cluster_id_);
+                                                 done(std::move(response));
+                                               });
 }
 
-grpc::ServerUnaryReactor* AccessService::Renew(grpc::CallbackServerContext* context,
-                                               const grpc::ByteBuffer* bytes,
-                                               grpc::ByteBuffer* answer) {
-  return Serve<v1::RenewRequest, v1::RenewResponse>(
-      Method::kRenew, context, bytes, answer, [this](const auto& caller, auto request, auto done) {
-        desk_.Renew(caller.serial, request, std::move(done));
-      });
+void AccessService::Renew(ServerCall* call) {
+  Serve<v1::RenewRequest, v1::RenewResponse>(Method::kRenew, call,
+                                             [this](const auto& caller, auto request, auto done) {
+                                               desk_.Renew(caller.serial, request, std::move(done));
+                                             });
 }
 
 }  // namespace accel::coordinator

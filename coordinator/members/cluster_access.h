@@ -2,7 +2,6 @@
 // server, the enrolment of newcomers, and the calls of service Access.
 #pragma once
 
-#include <grpcpp/impl/codegen/service_type.h>
 #include <grpcpp/security/server_credentials.h>
 
 #include <functional>
@@ -46,7 +45,7 @@ class ClusterAccess {
   const std::string& cluster_id() const { return cluster_id_; }
   StoredCredentials* credentials() { return &credentials_; }
   // Returns the service Access, which the server must register.
-  grpc::Service* service() { return &service_; }
+  Handlers handlers() { return service_.handlers(); }
   // Returns new credentials for one gRPC acceptor.
   std::shared_ptr<grpc::ServerCredentials> MakeCredentials() { return tls_->MakeCredentials(); }
   // Serves a connection whose next bytes are the preface of enrolment.

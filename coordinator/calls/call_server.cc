@@ -1,0 +1,65 @@
+#include "coordinator/calls/call_server.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace accel::coordinator {
+namespace {
+
+// Number of calls that each queue is ready to take before its thread runs again.
+constexpr int kAwaited = 16;
+
+// Returns the number of queues. gRPC has as many threads for callbacks.
+unsigned Queues() { return std::clamp(std::thread::hardware_concurrency() / 2, 2U, 16U); }
+
+}  // namespace
+
+CallServer::CallServer(Handlers handlers, grpc::ServerBuilder* builder)
+    : handlers_(std::move(handlers)) {
+  builder->RegisterAsyncGenericService(&service_);
+  for (unsigned i = 0; i < Queues(); ++i) queues_.push_back(builder->AddCompletionQueue());
+}
+
+void CallServer::Start() {
+  for (const auto& queue : queues_) {
+    for (int i = 0; i < kAwaited; ++i) Await(queue.get());
+    threads_.emplace_back([&queue = *queue] {
+      void* tag = nullptr;
+      for (bool ok = false; queue.Next(&tag, &ok);) {
+        auto* const done = static_cast<ServerCall::Tag*>(tag);
+        (done->call->*done->happened)(ok);
+      }
+    });
+  }
+}
+
+void CallServer::Stop() {
+  {
+    absl::MutexLock lock(&mutex_);
+    auto ended = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return calls_ == 0; };
+    mutex_.Await(absl::Condition(&ended));
+  }
+  for (const auto& queue : queues_) queue->Shutdown();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+void CallServer::Await(grpc::ServerCompletionQueue* queue) {
+  {
+    absl::MutexLock lock(&mutex_);
+    ++calls_;
+  }
+  new ServerCall(this, queue);  // It deletes itself through Delete().
+}
+
+void CallServer::Delete(ServerCall* call) {
+  delete call;
+  absl::MutexLock lock(&mutex_);
+  --calls_;
+}
+
+const Handler* CallServer::Find(const std::string& method) const {
+  const auto found = handlers_.find(method);
+  return found == handlers_.end() ? nullptr : &found->second;
+}
+
+}  // namespace accel::coordinator

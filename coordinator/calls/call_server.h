@@ -1,0 +1,54 @@
+// Serves the calls of a gRPC server through queues of their own, with one thread for each queue.
+//
+// gRPC's callback API would need none of this. But all callback calls of a process share one queue.
+// Debian's gRPC is built with its checks, and one of them searches all pending operations of a
+// queue at each event: with 9,000 agents, each event compared 18,000 pointers. The callback API
+// also has several threads for its queue, which wake each other. docs/decisions/0092 has figures.
+#pragma once
+
+#include <grpcpp/generic/async_generic_service.h>
+#include <grpcpp/server_builder.h>
+
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "coordinator/calls/handler.h"
+#include "coordinator/calls/server_call.h"
+
+namespace accel::coordinator {
+
+// Thread-safe. The order of calls is: constructor, ServerBuilder::BuildAndStart(), Start(),
+// Server::Shutdown(), Stop(). The grpc::Server must be deleted before this object.
+class CallServer {
+ public:
+  // Registers the handlers with the server that is being built. What they use must live until
+  // Stop() returns.
+  CallServer(Handlers handlers, grpc::ServerBuilder* builder);
+
+  // Begins to serve calls.
+  void Start();
+  // Waits until all calls have ended. Server::Shutdown() cancels them.
+  void Stop();
+
+ private:
+  friend class ServerCall;
+
+  // Waits for another call that arrives at this queue.
+  void Await(grpc::ServerCompletionQueue* queue);
+  void Delete(ServerCall* call);
+  // Returns null if there is no such method.
+  const Handler* Find(const std::string& method) const;
+
+  const Handlers handlers_;
+  grpc::AsyncGenericService service_;
+  std::vector<std::unique_ptr<grpc::ServerCompletionQueue>> queues_;
+  std::vector<std::thread> threads_;
+  absl::Mutex mutex_;
+  int calls_ ABSL_GUARDED_BY(mutex_) = 0;  // Including those that have not arrived yet.
+};
+
+}  // namespace accel::coordinator

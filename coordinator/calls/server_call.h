@@ -1,0 +1,105 @@
+// One call of a gRPC method at the server, as messages in bytes. See call_server.h, which makes the
+// calls.
+#pragma once
+
+#include <grpcpp/generic/async_generic_service.h>
+#include <grpcpp/server_context.h>
+#include <grpcpp/support/byte_buffer.h>
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+
+namespace accel::coordinator {
+
+class CallServer;
+struct Handler;
+
+// Receives the events of one call. They come one at a time, on the thread of the call's queue. They
+// should not block, because the calls of a queue share that thread.
+class CallReactor {
+ public:
+  virtual ~CallReactor() = default;  // After the last event, on the same thread.
+
+  // StartRead() or StartWrite() is done. `ok` is false if the caller has sent its last message
+  // (only reads), or is gone.
+  virtual void OnReadDone(bool ok) { static_cast<void>(ok); }
+  virtual void OnWriteDone(bool ok) { static_cast<void>(ok); }
+  // The caller is gone, or the server shuts down, before Finish().
+  virtual void OnCancel() {}
+};
+
+// Thread-safe, with at most one read and one write at a time. Nothing may be started after a call
+// of Finish(). Finish() must be called exactly once, also for a call whose caller is gone. The call
+// may be deleted as soon as Finish() has begun.
+class ServerCall {
+ public:
+  ServerCall(const ServerCall&) = delete;
+  ServerCall& operator=(const ServerCall&) = delete;
+
+  grpc::ServerContextBase& context() { return context_; }
+  // Returns the address of the caller's connection in the form of ServerContext::peer().
+  std::string peer() const { return context_.peer(); }
+  // The message of a method that has one request.
+  const grpc::ByteBuffer& request() const { return request_; }
+
+  // Sets the receiver of the events. Must be called by the handler itself, at most once. The call
+  // owns the reactor.
+  void React(std::unique_ptr<CallReactor> reactor) { reactor_ = std::move(reactor); }
+
+  // Sends the initial metadata before there is a message.
+  void StartSendInitialMetadata();
+  // Reads a message into *message, which must live until OnReadDone().
+  void StartRead(grpc::ByteBuffer* message);
+  void StartWrite(const grpc::ByteBuffer& message);
+  // Ends the call with a status, or with OK after one last message.
+  void Finish(const absl::Status& status);
+  void FinishWith(const grpc::ByteBuffer& answer);
+
+ private:
+  friend class CallServer;
+
+  // What gRPC returns when an operation is done.
+  struct Tag {
+    ServerCall* call;
+    void (ServerCall::*happened)(bool ok);
+  };
+
+  // Waits for a call that arrives at this queue.
+  ServerCall(CallServer* server, grpc::ServerCompletionQueue* queue);
+
+  void OnArrival(bool ok);
+  void OnRequest(bool ok);
+  void OnMetadataSent(bool ok);
+  void OnRead(bool ok);
+  void OnWritten(bool ok);
+  void OnFinished(bool ok);
+  void OnClosed(bool ok);
+  // Notes that the event of one operation was handled. Deletes the call after the last one.
+  void Release();
+
+  CallServer& server_;
+  grpc::ServerCompletionQueue* const queue_;
+  Tag arrival_{this, &ServerCall::OnArrival};
+  Tag request_read_{this, &ServerCall::OnRequest};
+  Tag metadata_sent_{this, &ServerCall::OnMetadataSent};
+  Tag read_{this, &ServerCall::OnRead};
+  Tag written_{this, &ServerCall::OnWritten};
+  Tag finished_{this, &ServerCall::OnFinished};
+  Tag closed_{this, &ServerCall::OnClosed};
+
+  grpc::GenericServerContext context_;
+  grpc::GenericServerAsyncReaderWriter stream_{&context_};
+  const Handler* handler_ = nullptr;
+  grpc::ByteBuffer request_;
+  std::unique_ptr<CallReactor> reactor_;
+  std::atomic<bool> is_finishing_{false};
+  // Number of operations whose event was not handled yet. It includes the end of the call and
+  // Finish() from the beginning.
+  std::atomic<int> pending_{2};
+};
+
+}  // namespace accel::coordinator
