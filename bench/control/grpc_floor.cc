@@ -8,7 +8,6 @@
 // seconds from the first write until the last answer, and the server's CPU seconds meanwhile.
 // STREAMS is rounded down to a multiple of four.
 
-#include <grpcpp/generic/async_generic_service.h>
 #include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
 #include <sys/prctl.h>
@@ -30,6 +29,8 @@
 #include "absl/time/time.h"
 #include "common/clock.h"
 #include "common/descriptors.h"
+#include "coordinator/calls/call_server.h"
+#include "coordinator/calls/handler.h"
 
 namespace accel::bench {
 namespace {
@@ -62,26 +63,32 @@ class Count {
   int count_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
-class ServerStream final : public grpc::ServerGenericBidiReactor {
+class ServerStream final : public coordinator::CallReactor {
  public:
-  explicit ServerStream(Count* reports) : reports_(*reports) { StartRead(&report_); }
-  void Start() { StartWrite(&start_); }
+  ServerStream(coordinator::ServerCall* call, Count* reports) : call_(*call), reports_(*reports) {
+    call_.StartRead(&report_);
+  }
+  void Start() { call_.StartWrite(start_); }
 
   void OnReadDone(bool ok) override {
-    if (!ok) return Finish(grpc::Status::OK);
+    if (!ok) return call_.Finish(absl::OkStatus());
     reports_.Add();
-    StartRead(&report_);
+    call_.StartRead(&report_);
   }
-  void OnDone() override { delete this; }
 
  private:
+  coordinator::ServerCall& call_;
   Count& reports_;
-  grpc::ByteBuffer start_ = Message(kStartBytes);
+  const grpc::ByteBuffer start_ = Message(kStartBytes);
   grpc::ByteBuffer report_;
 };
 
-class Service final : public grpc::CallbackGenericService {
+class Service {
  public:
+  coordinator::Handlers handlers() {
+    return coordinator::HandlersOf(this, "accel.bench").Stream("Start", &Service::Connect).Take();
+  }
+
   // Each client sends a report when it connects.
   void AwaitStreams(int streams) { reports_.Await(streams); }
   // Writes to each stream and waits for the answers.
@@ -96,11 +103,13 @@ class Service final : public grpc::CallbackGenericService {
   }
 
  private:
-  grpc::ServerGenericBidiReactor* CreateReactor(grpc::GenericCallbackServerContext*) override {
-    auto* stream = new ServerStream(&reports_);
-    absl::MutexLock lock(&mutex_);
-    streams_.push_back(stream);
-    return stream;
+  void Connect(coordinator::ServerCall* call) {
+    auto stream = std::make_unique<ServerStream>(call, &reports_);
+    {
+      absl::MutexLock lock(&mutex_);
+      streams_.push_back(stream.get());
+    }
+    call->React(std::move(stream));
   }
 
   Count reports_;
@@ -176,15 +185,17 @@ double CpuSeconds() {
 
 // Writes a byte for each process of clients to `ready` when the server listens.
 void Measure(const std::string& address, int streams, int ready) {
-  // Neither is deleted, because a server waits for the end of its streams.
+  // None of these is deleted, because a server waits for the end of its streams.
   auto& service = *new Service;
   grpc::ServerBuilder builder;
   builder.AddListeningPort(address, grpc::InsecureServerCredentials());
   builder.AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);  // No pings, as in the coordinator.
-  builder.RegisterCallbackGenericService(&service);
+  auto& calls = *new coordinator::CallServer(service.handlers(), &builder);
   const grpc::Server* const server = builder.BuildAndStart().release();
+  if (server == nullptr) std::exit(1);
+  calls.Start();
   const std::string bytes(kProcesses, '1');
-  if (server == nullptr || write(ready, bytes.data(), bytes.size()) != kProcesses) std::exit(1);
+  if (write(ready, bytes.data(), bytes.size()) != kProcesses) std::exit(1);
   service.AwaitStreams(streams);
   const absl::Time begin = common::SteadyClock()->Now();
   const double cpu_before = CpuSeconds();
