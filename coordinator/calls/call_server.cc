@@ -9,6 +9,16 @@ namespace {
 // Number of calls that each queue is ready to take before its thread runs again.
 constexpr int kAwaited = 16;
 
+// Refuses compressed messages. gRPC bounds the size of a message only after it has decompressed it,
+// and 16 MiB of zeros take 16 KiB.
+void RefuseCompression(grpc::ServerBuilder* builder) {
+  builder->SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_GZIP, false);
+  builder->SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_DEFLATE, false);
+  // Calls then need no code for it.
+  builder->AddChannelArgument(GRPC_ARG_ENABLE_PER_MESSAGE_COMPRESSION, 0);
+  builder->AddChannelArgument(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0);
+}
+
 // Returns the number of queues. gRPC has as many threads for callbacks.
 unsigned Queues() { return std::clamp(std::thread::hardware_concurrency() / 2, 2U, 16U); }
 
@@ -16,6 +26,7 @@ unsigned Queues() { return std::clamp(std::thread::hardware_concurrency() / 2, 2
 
 CallServer::CallServer(Handlers handlers, grpc::ServerBuilder* builder)
     : handlers_(std::move(handlers)) {
+  RefuseCompression(builder);
   builder->RegisterAsyncGenericService(&service_);
   for (unsigned i = 0; i < Queues(); ++i) queues_.push_back(builder->AddCompletionQueue());
 }
