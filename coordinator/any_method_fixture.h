@@ -50,8 +50,8 @@ class AccessOfTest {
         blob_service_(blobs_.get(), &slot_) {}
 
   ServerOptions With(ServerOptions options) {
-    options.handlers = service_.handlers();
-    options.handlers.merge(blob_service_.handlers());
+    service_.AddTo(&options.handlers);
+    blob_service_.AddTo(&options.handlers);
     options.check_upload = [this](const std::string& user, const std::string& tree) {
       return blob_service_.CheckUpload(user, tree);
     };

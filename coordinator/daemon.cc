@@ -176,8 +176,8 @@ absl::Status RunCoordinator(const CoordinatorFlags& flags, int stop_fd) {
   options.check_upload = [&](const std::string& user, const std::string& tree) {
     return uploads.CheckUpload(user, tree);
   };
-  options.handlers = access->handlers();
-  options.handlers.merge(uploads.handlers());
+  access->AddTo(&options.handlers);
+  uploads.AddTo(&options.handlers);
   options.on_enrolment = [&](common::UniqueFd fd) { access->TakeEnrolment(std::move(fd)); };
   if (!flags.listen.empty()) options.tcp_credentials = access->MakeCredentials();
   options.credentials = access->credentials();

@@ -15,8 +15,8 @@ class OperationsService {
   OperationsService(Coordinator* coordinator, Entrance* entrance)
       : coordinator_(*coordinator), entrance_(*entrance) {}
 
-  // Returns the handlers of its methods, which use the service.
-  Handlers handlers();
+  // Adds the handlers of its methods, which use the service.
+  void AddTo(Handlers* handlers);
 
  private:
   void DrainNode(ServerCall* call);

@@ -99,6 +99,7 @@ class GrpcServer final : public Server {
     // down without waiting for them.
     loop_.Stop();
     if (server_ == nullptr) return;
+    calls_->Close();
     server_->Shutdown(std::chrono::system_clock::now() + kShutdownGrace);
     calls_->Stop();
   }
@@ -137,8 +138,8 @@ class GrpcServer final : public Server {
     if (entries.credentials != nullptr) {
       remote = NewConnections(&builder, std::move(entries.credentials), &connections_);
     }
-    entries.handlers.merge(service_.handlers());
-    entries.handlers.merge(operations_.handlers());
+    service_.AddTo(&entries.handlers);
+    operations_.AddTo(&entries.handlers);
     calls_.emplace(std::move(entries.handlers), &builder);
     gate.owner = geteuid();
     gate.first_crowded = FirstCrowdedDescriptor(common::DescriptorLimit());

@@ -4,9 +4,10 @@
 #include <vector>
 
 #include "absl/memory/memory.h"
-#include "common/status_macros.h"
 #include "common/stream_open.h"
+#include "coordinator/admit_request.h"
 #include "coordinator/streams.h"
+#include "coordinator/wire.h"
 #include "proto/service.grpc.pb.h"
 
 namespace accel::coordinator {
@@ -33,25 +34,16 @@ v1::ListJobsResponse ListOf(const std::vector<JobPtr>& jobs, bool whole) {
 
 }  // namespace
 
-Handlers CoordinatorService::handlers() {
-  return HandlersOf(this, v1::Coordinator::service_full_name())
-      .Request("SubmitJob", &CoordinatorService::SubmitJob)
-      .Request("ListJobs", &CoordinatorService::ListJobs)
-      .Request("WatchJob", &CoordinatorService::WatchJob)
-      .Request("CancelJob", &CoordinatorService::CancelJob)
-      .Request("ListNodes", &CoordinatorService::ListNodes)
-      .Request("ReadLogs", &CoordinatorService::ReadLogs)
-      .Stream("Agent", &CoordinatorService::Agent)
-      .Stream("RelayLogs", &CoordinatorService::RelayLogs)
-      .Take();
-}
-
-absl::StatusOr<Admission> CoordinatorService::Admit(ServerCall& call, Method method,
-                                                    const WireBounds& bounds,
-                                                    google::protobuf::Message* request) {
-  ACCEL_ASSIGN_OR_RETURN(Admission admission, entrance_.Admit(call.context(), method));
-  ACCEL_RETURN_IF_ERROR(Parse(call.request(), bounds, request));
-  return admission;
+void CoordinatorService::AddTo(Handlers* handlers) {
+  HandlerAdder(this, v1::Coordinator::service_full_name(), handlers)
+      .Add("SubmitJob", &CoordinatorService::SubmitJob)
+      .Add("ListJobs", &CoordinatorService::ListJobs)
+      .Add("WatchJob", &CoordinatorService::WatchJob)
+      .Add("CancelJob", &CoordinatorService::CancelJob)
+      .Add("ListNodes", &CoordinatorService::ListNodes)
+      .Add("ReadLogs", &CoordinatorService::ReadLogs)
+      .Add("Agent", &CoordinatorService::Agent)
+      .Add("RelayLogs", &CoordinatorService::RelayLogs);
 }
 
 absl::Status CoordinatorService::CheckTree(const Caller& caller, const std::string& tree) const {
@@ -62,76 +54,77 @@ absl::Status CoordinatorService::CheckTree(const Caller& caller, const std::stri
 }
 
 void CoordinatorService::SubmitJob(ServerCall* call) {
-  v1::SubmitJobRequest request;
-  absl::StatusOr<Admission> admission = Admit(*call, Method::kSubmitJob, kSubmitBounds, &request);
-  if (!admission.ok()) return call->Finish(admission.status());
-  const absl::Status uploaded = CheckTree(admission->caller, request.spec().upload());
-  if (!uploaded.ok()) return call->Finish(uploaded);
-  auto finish = [this, call, admitted = *admission,
-                 peer = call->peer()](absl::StatusOr<common::JobId> job) {
-    entrance_.Note(admitted.caller, peer, "submit", job.ok() ? job->value() : "", job.status());
-    if (!job.ok()) return call->Finish(job.status());
-    v1::SubmitJobResponse response;
-    response.set_job_id(job->value());
-    call->FinishWith(ToBytes(response));
+  auto submit = [this, call](const Admission& admission, v1::SubmitJobRequest request) {
+    const absl::Status uploaded = CheckTree(admission.caller, request.spec().upload());
+    if (!uploaded.ok()) return call->Finish(uploaded);
+    auto finish = [this, call, admission, peer = call->peer()](absl::StatusOr<common::JobId> job) {
+      entrance_.Note(admission.caller, peer, "submit", job.ok() ? job->value() : "", job.status());
+      if (!job.ok()) return call->Finish(job.status());
+      v1::SubmitJobResponse response;
+      response.set_job_id(job->value());
+      call->FinishWith(ToBytes(response));
+    };
+    coordinator_.SubmitJob(admission.caller, request.submit_id(),
+                           std::move(*request.mutable_spec()), std::move(finish));
   };
-  coordinator_.SubmitJob(admission->caller, request.submit_id(), std::move(*request.mutable_spec()),
-                         std::move(finish));
+  AdmitRequest<v1::SubmitJobRequest>(call, &entrance_, Method::kSubmitJob, kSubmitBounds, submit);
 }
 
 void CoordinatorService::ListJobs(ServerCall* call) {
-  v1::ListJobsRequest request;
-  absl::StatusOr<Admission> admission = Admit(*call, Method::kListJobs, kQuestionBounds, &request);
-  if (!admission.ok()) return call->Finish(admission.status());
-  auto* const list = new ListCall(call, std::move(admission->place), answer_room_);
-  call->React(absl::WrapUnique(list));
-  const bool one = !request.job_id().empty();
-  coordinator_.ListJobs(admission->caller, common::JobId(request.job_id()),
-                        [list, one](absl::StatusOr<std::vector<JobPtr>> jobs) {
-                          if (!jobs.ok()) return list->Fail(jobs.status());
-                          list->Answer(ListOf(*jobs, one));
-                        });
+  auto list_jobs = [this, call](Admission admission, const v1::ListJobsRequest& request) {
+    auto* const list = new ListCall(call, std::move(admission.place), answer_room_);
+    call->React(absl::WrapUnique(list));
+    const bool one = !request.job_id().empty();
+    coordinator_.ListJobs(admission.caller, common::JobId(request.job_id()),
+                          [list, one](absl::StatusOr<std::vector<JobPtr>> jobs) {
+                            if (!jobs.ok()) return list->Fail(jobs.status());
+                            list->Answer(ListOf(*jobs, one));
+                          });
+  };
+  AdmitRequest<v1::ListJobsRequest>(call, &entrance_, Method::kListJobs, kQuestionBounds,
+                                    list_jobs);
 }
 
 void CoordinatorService::WatchJob(ServerCall* call) {
-  v1::WatchJobRequest request;
-  absl::StatusOr<Admission> admission = Admit(*call, Method::kWatchJob, kQuestionBounds, &request);
-  if (!admission.ok()) return call->Finish(admission.status());
-  call->context().AddInitialMetadata(common::kStreamOpen, "1");
-  ServeWatch(call, &coordinator_, *std::move(admission), request);
+  auto watch = [this, call](Admission admission, const v1::WatchJobRequest& request) {
+    call->context().AddInitialMetadata(common::kStreamOpen, "1");
+    ServeWatch(call, &coordinator_, std::move(admission), request);
+  };
+  AdmitRequest<v1::WatchJobRequest>(call, &entrance_, Method::kWatchJob, kQuestionBounds, watch);
 }
 
 void CoordinatorService::CancelJob(ServerCall* call) {
-  v1::CancelJobRequest request;
-  absl::StatusOr<Admission> admission = Admit(*call, Method::kCancelJob, kQuestionBounds, &request);
-  if (!admission.ok()) return call->Finish(admission.status());
-  coordinator_.CancelJob(admission->caller, common::JobId(request.job_id()), request.at_once(),
-                         [this, call, admitted = *admission, peer = call->peer(),
-                          job = request.job_id()](absl::Status status) {
-                           entrance_.Note(admitted.caller, peer, "cancel", job, status);
-                           if (!status.ok()) return call->Finish(status);
-                           call->FinishWith(ToBytes(v1::CancelJobResponse()));
-                         });
+  auto cancel = [this, call](const Admission& admission, const v1::CancelJobRequest& request) {
+    coordinator_.CancelJob(
+        admission.caller, common::JobId(request.job_id()), request.at_once(),
+        [this, call, admission, peer = call->peer(), job = request.job_id()](absl::Status status) {
+          entrance_.Note(admission.caller, peer, "cancel", job, status);
+          if (!status.ok()) return call->Finish(status);
+          call->FinishWith(ToBytes(v1::CancelJobResponse()));
+        });
+  };
+  AdmitRequest<v1::CancelJobRequest>(call, &entrance_, Method::kCancelJob, kQuestionBounds, cancel);
 }
 
 void CoordinatorService::ListNodes(ServerCall* call) {
-  v1::ListNodesRequest request;
-  absl::StatusOr<Admission> admission = Admit(*call, Method::kListNodes, kQuestionBounds, &request);
-  if (!admission.ok()) return call->Finish(admission.status());
-  auto* const list = new ListCall(call, std::move(admission->place), answer_room_);
-  call->React(absl::WrapUnique(list));
-  coordinator_.ListNodes([list](absl::StatusOr<v1::ListNodesResponse> nodes) {
-    if (!nodes.ok()) return list->Fail(nodes.status());
-    list->Answer(*nodes);
-  });
+  auto list_nodes = [this, call](Admission admission, const v1::ListNodesRequest&) {
+    auto* const list = new ListCall(call, std::move(admission.place), answer_room_);
+    call->React(absl::WrapUnique(list));
+    coordinator_.ListNodes([list](absl::StatusOr<v1::ListNodesResponse> nodes) {
+      if (!nodes.ok()) return list->Fail(nodes.status());
+      list->Answer(*nodes);
+    });
+  };
+  AdmitRequest<v1::ListNodesRequest>(call, &entrance_, Method::kListNodes, kQuestionBounds,
+                                     list_nodes);
 }
 
 void CoordinatorService::ReadLogs(ServerCall* call) {
-  v1::ReadLogsRequest request;
-  absl::StatusOr<Admission> admission = Admit(*call, Method::kReadLogs, kReadBounds, &request);
-  if (!admission.ok()) return call->Finish(admission.status());
-  call->context().AddInitialMetadata(common::kStreamOpen, "1");
-  ServeReadLogs(call, &coordinator_, *std::move(admission), request);
+  auto read = [this, call](Admission admission, const v1::ReadLogsRequest& request) {
+    call->context().AddInitialMetadata(common::kStreamOpen, "1");
+    ServeReadLogs(call, &coordinator_, std::move(admission), request);
+  };
+  AdmitRequest<v1::ReadLogsRequest>(call, &entrance_, Method::kReadLogs, kReadBounds, read);
 }
 
 void CoordinatorService::Agent(ServerCall* call) {

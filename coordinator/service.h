@@ -2,8 +2,6 @@
 // request, and passes both to the coordinator, whose loop does the work.
 #pragma once
 
-#include <google/protobuf/message.h>
-
 #include <functional>
 #include <memory>
 #include <string>
@@ -14,7 +12,6 @@
 #include "coordinator/coordinator.h"
 #include "coordinator/list_call.h"
 #include "coordinator/refusal_log.h"
-#include "coordinator/wire.h"
 
 namespace accel::coordinator {
 
@@ -32,8 +29,8 @@ class CoordinatorService {
         log_(*log),
         check_upload_(std::move(check_upload)) {}
 
-  // Returns the handlers of its methods, which use the service.
-  Handlers handlers();
+  // Adds the handlers of its methods, which use the service.
+  void AddTo(Handlers* handlers);
 
  private:
   void SubmitJob(ServerCall* call);
@@ -47,10 +44,6 @@ class CoordinatorService {
 
   // Returns OK if the caller may submit a job that names this tree, or the error for the caller.
   absl::Status CheckTree(const Caller& caller, const std::string& tree) const;
-  // Admits the call, then parses the request. Errors are those of Entrance::Admit() and Parse().
-  absl::StatusOr<Admission> Admit(ServerCall& call, Method method, const WireBounds& bounds,
-                                  google::protobuf::Message* request);
-
   Coordinator& coordinator_;
   Entrance& entrance_;
   RefusalLog& log_;

@@ -19,7 +19,7 @@ constexpr WireBounds kChunkBounds{LogPipe::kMaxChunkBytes + 8192, 64};
 
 // Writes the messages of a source, one at a time, and finishes with the status with which the
 // source ends. A source has Pull(callback), and Cancel(), after which Pull() returns the end. So
-// exactly one operation is in progress until Finish(), as gRPC requires.
+// there is always either one write or one Pull() in progress until Finish().
 template <typename Source>
 class WriteStream final : public CallReactor {
  public:

@@ -1,5 +1,5 @@
 // The streaming calls of the gRPC service. Each call connects gRPC's events with those of the
-// coordinator through a LatestBox or a LogPipe. It has one operation at a time in each direction,
+// coordinator through a LatestBox or a LogPipe. It has at most one read and one write at a time,
 // and no thread. The pointers must outlive the calls.
 #pragma once
 

@@ -86,7 +86,9 @@ class ServerStream final : public coordinator::CallReactor {
 class Service {
  public:
   coordinator::Handlers handlers() {
-    return coordinator::HandlersOf(this, "accel.bench").Stream("Start", &Service::Connect).Take();
+    coordinator::Handlers handlers;
+    coordinator::HandlerAdder(this, "accel.bench", &handlers).Add("Start", &Service::Connect);
+    return handlers;
   }
 
   // Each client sends a report when it connects.

@@ -127,6 +127,7 @@ class GrpcRunServer final : public RunServer {
     if (gate_ != nullptr) gate_->Stop();
     hub_.Close(absl::AbortedError("the machine that serves the run has ended"));
     if (server_ == nullptr) return;
+    calls_->Close();
     server_->Shutdown(std::chrono::system_clock::now() + kShutdownGrace);
     calls_->Stop();
   }
@@ -154,12 +155,11 @@ class GrpcRunServer final : public RunServer {
 
  private:
   coordinator::Handlers handlers() {
-    coordinator::Handlers handlers = coordinator::HandlersOf(this, v1::Run::service_full_name())
-                                         .Stream("Join", &GrpcRunServer::Join)
-                                         .Take();
-    handlers.merge(coordinator::HandlersOf(this, v1::Coordinator::service_full_name())
-                       .Stream("Agent", &GrpcRunServer::Agent)
-                       .Take());
+    coordinator::Handlers handlers;
+    coordinator::HandlerAdder(this, v1::Run::service_full_name(), &handlers)
+        .Add("Join", &GrpcRunServer::Join);
+    coordinator::HandlerAdder(this, v1::Coordinator::service_full_name(), &handlers)
+        .Add("Agent", &GrpcRunServer::Agent);
     return handlers;
   }
 

@@ -12,7 +12,8 @@
 
 namespace accel::coordinator {
 
-// Thread-safe. Find() runs on gRPC's threads for each call, so it must not wait for the disk.
+// Thread-safe. Find() runs for each call on the thread of its queue, so it must not wait for the
+// disk.
 class CredentialTable {
  public:
   virtual ~CredentialTable() = default;

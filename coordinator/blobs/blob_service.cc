@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
+#include "coordinator/admit_request.h"
 #include "coordinator/blobs/blob_streams.h"
 #include "coordinator/wire.h"
 #include "proto/blobs.grpc.pb.h"
@@ -47,38 +48,38 @@ void BlobService::Tidy(absl::Time now) {
   store_.Tidy(needed, now);
 }
 
-Handlers BlobService::handlers() {
-  return HandlersOf(this, v1::Blobs::service_full_name())
-      .Request("Has", &BlobService::Has)
-      .Stream("Put", &BlobService::Put)
-      .Request("Get", &BlobService::Get)
-      .Take();
+void BlobService::AddTo(Handlers* handlers) {
+  HandlerAdder(this, v1::Blobs::service_full_name(), handlers)
+      .Add("Has", &BlobService::Has)
+      .Add("Put", &BlobService::Put)
+      .Add("Get", &BlobService::Get);
 }
 
 void BlobService::Has(ServerCall* call) {
-  absl::StatusOr<Admission> admission = slot_.entrance().Admit(call->context(), Method::kHasBlobs);
-  if (!admission.ok()) return call->Finish(admission.status());
-  auto request = std::make_shared<v1::HasBlobsRequest>();
-  const absl::Status valid = Parse(call->request(), kManifestBounds, request.get());
-  if (!valid.ok()) return call->Finish(valid);
-  if (manifests_.fetch_add(1) >= kMaxManifests) {
-    --manifests_;
-    return call->Finish(
-        absl::UnavailableError("the coordinator compares many other uploads; try again later"));
-  }
-  queue_.Post([this, call, request, peer = call->peer(), admitted = *admission] {
-    const auto missing = store_.Missing(admitted.caller.name, request->manifest(), absl::Now());
-    --manifests_;
-    // Notes the upload only once it is complete. While blobs are missing, another call will follow.
-    if (!missing.ok() || missing->empty()) {
-      const std::string tree = absl::BytesToHexString(security::Sha256(request->manifest()));
-      slot_.entrance().Note(admitted.caller, peer, "upload", tree, missing.status());
+  auto compare = [this, call](const Admission& admission, v1::HasBlobsRequest request) {
+    if (manifests_.fetch_add(1) >= kMaxManifests) {
+      --manifests_;
+      return call->Finish(
+          absl::UnavailableError("the coordinator compares many other uploads; try again later"));
     }
-    if (!missing.ok()) return call->Finish(missing.status());
-    v1::HasBlobsResponse response;
-    response.mutable_missing()->Assign(missing->begin(), missing->end());
-    call->FinishWith(ToBytes(response));
-  });
+    queue_.Post([this, call, request = std::make_shared<v1::HasBlobsRequest>(std::move(request)),
+                 peer = call->peer(), admission] {
+      const auto missing = store_.Missing(admission.caller.name, request->manifest(), absl::Now());
+      --manifests_;
+      // Notes the upload only once it is complete. While blobs are missing, another call will
+      // follow.
+      if (!missing.ok() || missing->empty()) {
+        const std::string tree = absl::BytesToHexString(security::Sha256(request->manifest()));
+        slot_.entrance().Note(admission.caller, peer, "upload", tree, missing.status());
+      }
+      if (!missing.ok()) return call->Finish(missing.status());
+      v1::HasBlobsResponse response;
+      response.mutable_missing()->Assign(missing->begin(), missing->end());
+      call->FinishWith(ToBytes(response));
+    });
+  };
+  AdmitRequest<v1::HasBlobsRequest>(call, &slot_.entrance(), Method::kHasBlobs, kManifestBounds,
+                                    compare);
 }
 
 void BlobService::Put(ServerCall* call) {
@@ -88,15 +89,13 @@ void BlobService::Put(ServerCall* call) {
 }
 
 void BlobService::Get(ServerCall* call) {
-  absl::StatusOr<Admission> admission = slot_.entrance().Admit(call->context(), Method::kGetBlobs);
-  if (!admission.ok()) return call->Finish(admission.status());
-  absl::StatusOr<std::unique_ptr<GetSlots::Slot>> slot = get_slots_.Take(admission->caller);
-  if (!slot.ok()) return call->Finish(slot.status());
-  v1::GetBlobsRequest request;
-  const absl::Status valid = Parse(call->request(), kGetBounds, &request);
-  if (!valid.ok()) return call->Finish(valid);
-  ServeGet(call, &store_, &queue_, &slot_.coordinator(), *std::move(admission), std::move(request),
-           *std::move(slot));
+  auto send = [this, call](Admission admission, v1::GetBlobsRequest request) {
+    absl::StatusOr<std::unique_ptr<GetSlots::Slot>> slot = get_slots_.Take(admission.caller);
+    if (!slot.ok()) return call->Finish(slot.status());
+    ServeGet(call, &store_, &queue_, &slot_.coordinator(), std::move(admission), std::move(request),
+             *std::move(slot));
+  };
+  AdmitRequest<v1::GetBlobsRequest>(call, &slot_.entrance(), Method::kGetBlobs, kGetBounds, send);
 }
 
 }  // namespace accel::coordinator

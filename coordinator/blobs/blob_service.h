@@ -1,5 +1,5 @@
-// The gRPC service Blobs. Each call is admitted on gRPC's thread. Then threads of a queue serve it,
-// because they may wait for the disk.
+// The gRPC service Blobs. Each call is admitted on the thread of its queue. Then threads of a queue
+// serve it, because they may wait for the disk.
 #pragma once
 
 #include <atomic>
@@ -29,8 +29,8 @@ class BlobService {
   // on the disk.
   void Tidy(absl::Time now);
 
-  // Returns the handlers of its methods, which use the service.
-  Handlers handlers();
+  // Adds the handlers of its methods, which use the service.
+  void AddTo(Handlers* handlers);
 
  private:
   void Has(ServerCall* call);

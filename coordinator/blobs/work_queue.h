@@ -1,5 +1,5 @@
-// Threads for work that waits for the disk. gRPC's own threads must not wait for it, because they
-// serve all calls.
+// Threads for work that waits for the disk. The threads that serve calls must not wait for it,
+// because each of them serves the calls of many callers.
 #pragma once
 
 #include <deque>

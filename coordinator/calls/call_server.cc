@@ -44,6 +44,11 @@ void CallServer::Start() {
   }
 }
 
+void CallServer::Close() {
+  absl::MutexLock lock(&mutex_);
+  is_closed_ = true;
+}
+
 void CallServer::Stop() {
   {
     absl::MutexLock lock(&mutex_);
@@ -55,10 +60,9 @@ void CallServer::Stop() {
 }
 
 void CallServer::Await(grpc::ServerCompletionQueue* queue) {
-  {
-    absl::MutexLock lock(&mutex_);
-    ++calls_;
-  }
+  absl::MutexLock lock(&mutex_);
+  if (is_closed_) return;
+  ++calls_;
   new ServerCall(this, queue);  // It deletes itself through Delete().
 }
 

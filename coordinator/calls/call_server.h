@@ -2,8 +2,8 @@
 //
 // gRPC's callback API would need none of this. But all callback calls of a process share one queue.
 // Debian's gRPC is built with its checks, and one of them searches all pending operations of a
-// queue at each event: with 9,000 agents, each event compared 18,000 pointers. The callback API
-// also has several threads for its queue, which wake each other. docs/decisions/0092 has figures.
+// queue at each event: with 9,000 agents, each event compared 18,000 pointers. docs/decisions/0092
+// has figures.
 #pragma once
 
 #include <grpcpp/generic/async_generic_service.h>
@@ -22,7 +22,8 @@
 namespace accel::coordinator {
 
 // Thread-safe. The order of calls is: constructor, ServerBuilder::BuildAndStart(), Start(),
-// Server::Shutdown(), Stop(). The grpc::Server must be deleted before this object.
+// Close(), Server::Shutdown(), Stop(). If the server does not start, nothing else may be called.
+// The grpc::Server must be deleted before this object.
 class CallServer {
  public:
   // Registers the handlers with the server that is being built. What they use must live until
@@ -31,13 +32,16 @@ class CallServer {
 
   // Begins to serve calls.
   void Start();
+  // Takes no more calls. Must come first, because gRPC may lose a call that it awaits if another
+  // thread shuts it down at the same time.
+  void Close();
   // Waits until all calls have ended. Server::Shutdown() cancels them.
   void Stop();
 
  private:
   friend class ServerCall;
 
-  // Waits for another call that arrives at this queue.
+  // Waits for another call that arrives at this queue, unless the server is closed.
   void Await(grpc::ServerCompletionQueue* queue);
   void Delete(ServerCall* call);
   // Returns null if there is no such method.
@@ -48,6 +52,7 @@ class CallServer {
   std::vector<std::unique_ptr<grpc::ServerCompletionQueue>> queues_;
   std::vector<std::thread> threads_;
   absl::Mutex mutex_;
+  bool is_closed_ ABSL_GUARDED_BY(mutex_) = false;
   int calls_ ABSL_GUARDED_BY(mutex_) = 0;  // Including those that have not arrived yet.
 };
 

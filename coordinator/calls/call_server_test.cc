@@ -165,12 +165,12 @@ class Waiting final : public CallReactor {
 class CallServerTest : public ::testing::Test {
  protected:
   CallServerTest() {
-    Handlers handlers = HandlersOf(this, "accel.Test")
-                            .Request("Greet", &CallServerTest::Greet)
-                            .Stream("Echo", &CallServerTest::Repeat)
-                            .Stream("Wait", &CallServerTest::Wait)
-                            .Stream("Busy", &CallServerTest::BeBusy)
-                            .Take();
+    Handlers handlers;
+    HandlerAdder(this, "accel.Test", &handlers)
+        .Add("Greet", &CallServerTest::Greet)
+        .Add("Echo", &CallServerTest::Repeat)
+        .Add("Wait", &CallServerTest::Wait)
+        .Add("Busy", &CallServerTest::BeBusy);
     grpc::ServerBuilder builder;
     EXPECT_NE(mkdtemp(folder_.data()), nullptr);
     const std::string address = absl::StrCat("unix:", folder_, "/socket");
@@ -187,15 +187,18 @@ class CallServerTest : public ::testing::Test {
 
   void Stop() {
     if (server_ == nullptr) return;
+    calls_->Close();
     server_->Shutdown(std::chrono::system_clock::now());
     calls_->Stop();
     server_.reset();
   }
 
   void Greet(ServerCall* call) {
-    const std::string name = Text(call->request());
-    if (name.empty()) return call->Finish(absl::InvalidArgumentError("a greeting needs a name"));
-    call->FinishWith(Bytes("hello " + name));
+    call->ReadRequest([call](const grpc::ByteBuffer& request) {
+      const std::string name = Text(request);
+      if (name.empty()) return call->Finish(absl::InvalidArgumentError("a greeting needs a name"));
+      call->FinishWith(Bytes("hello " + name));
+    });
   }
   void Repeat(ServerCall* call) { call->React(std::make_unique<Echo>(call)); }
   void Wait(ServerCall* call) { call->React(std::make_unique<Waiting>(call, &events_)); }

@@ -1,5 +1,7 @@
 #include "coordinator/calls/server_call.h"
 
+#include <utility>
+
 #include "common/grpc_status.h"
 #include "coordinator/calls/call_server.h"
 
@@ -14,16 +16,14 @@ ServerCall::ServerCall(CallServer* server, grpc::ServerCompletionQueue* queue)
 void ServerCall::OnArrival(bool ok) {
   if (!ok) return server_.Delete(this);  // The server is shutting down. No other event follows.
   server_.Await(queue_);
-  handler_ = server_.Find(context_.method());
-  if (handler_ == nullptr) return Finish(absl::UnimplementedError("there is no such method"));
-  if (!handler_->has_request) return handler_->serve(this);
-  ++pending_;
-  stream_.Read(&request_, &request_read_);
+  const Handler* const handler = server_.Find(context_.method());
+  if (handler == nullptr) return Finish(absl::UnimplementedError("there is no such method"));
+  (*handler)(this);
 }
 
 void ServerCall::OnRequest(bool ok) {
   if (ok) {
-    handler_->serve(this);
+    on_request_(request_);
   } else {
     Finish(absl::InvalidArgumentError("the call has no request"));
   }
@@ -51,6 +51,12 @@ void ServerCall::OnClosed(bool) {
 
 void ServerCall::Release() {
   if (--pending_ == 0) server_.Delete(this);
+}
+
+void ServerCall::ReadRequest(absl::AnyInvocable<void(const grpc::ByteBuffer& request)> serve) {
+  on_request_ = std::move(serve);
+  ++pending_;
+  stream_.Read(&request_, &request_read_);
 }
 
 void ServerCall::StartSendInitialMetadata() {

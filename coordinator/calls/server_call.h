@@ -11,12 +11,12 @@
 #include <string>
 #include <utility>
 
+#include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 
 namespace accel::coordinator {
 
 class CallServer;
-struct Handler;
 
 // Receives the events of one call. They come one at a time, on the thread of the call's queue. They
 // should not block, because the calls of a queue share that thread.
@@ -24,17 +24,18 @@ class CallReactor {
  public:
   virtual ~CallReactor() = default;  // After the last event, on the same thread.
 
-  // StartRead() or StartWrite() is done. `ok` is false if the caller has sent its last message
-  // (only reads), or is gone.
+  // StartRead() or StartWrite() is done. `ok` is false if the caller is gone, has sent its last
+  // message (only reads), or has sent one that is too large (only reads).
   virtual void OnReadDone(bool ok) { static_cast<void>(ok); }
   virtual void OnWriteDone(bool ok) { static_cast<void>(ok); }
-  // The caller is gone, or the server shuts down, before Finish().
+  // Before Finish(), the caller is gone, its deadline is over, or the server shuts down.
   virtual void OnCancel() {}
 };
 
-// Thread-safe, with at most one read and one write at a time. Nothing may be started after a call
-// of Finish(). Finish() must be called exactly once, also for a call whose caller is gone. The call
-// may be deleted as soon as Finish() has begun.
+// Thread-safe, with at most one read and one write at a time. Finish() or FinishWith() must be
+// called exactly once, when no write is pending, also for a call whose caller is gone. As soon as
+// it has begun, the call may be deleted by the thread of its queue, so no other thread may use the
+// call any more. That thread may still start a read, within a handler or an event.
 class ServerCall {
  public:
   ServerCall(const ServerCall&) = delete;
@@ -43,14 +44,15 @@ class ServerCall {
   grpc::ServerContextBase& context() { return context_; }
   // Returns the address of the caller's connection in the form of ServerContext::peer().
   std::string peer() const { return context_.peer(); }
-  // The message of a method that has one request.
-  const grpc::ByteBuffer& request() const { return request_; }
-
   // Sets the receiver of the events. Must be called by the handler itself, at most once. The call
   // owns the reactor.
   void React(std::unique_ptr<CallReactor> reactor) { reactor_ = std::move(reactor); }
 
-  // Sends the initial metadata before there is a message.
+  // Reads the only message of the caller, and calls `serve` with it on the thread of the queue.
+  // Ends the call with INVALID_ARGUMENT if there is no message. At most once, instead of
+  // StartRead().
+  void ReadRequest(absl::AnyInvocable<void(const grpc::ByteBuffer& request)> serve);
+  // Sends the initial metadata before there is a message. At most once, before the first write.
   void StartSendInitialMetadata();
   // Reads a message into *message, which must live until OnReadDone().
   void StartRead(grpc::ByteBuffer* message);
@@ -93,8 +95,8 @@ class ServerCall {
 
   grpc::GenericServerContext context_;
   grpc::GenericServerAsyncReaderWriter stream_{&context_};
-  const Handler* handler_ = nullptr;
   grpc::ByteBuffer request_;
+  absl::AnyInvocable<void(const grpc::ByteBuffer&)> on_request_;
   std::unique_ptr<CallReactor> reactor_;
   std::atomic<bool> is_finishing_{false};
   // Number of operations whose event was not handled yet. It includes the end of the call and

@@ -1,5 +1,5 @@
 // Cuts connections that reset streams too fast. Otherwise a caller with a valid credential could
-// make gRPC use gigabytes of memory and a CPU core, although no handler receives a call.
+// make gRPC use gigabytes of memory and a CPU core, although handlers see few of its calls.
 #pragma once
 
 #include <atomic>

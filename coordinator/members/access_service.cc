@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "coordinator/access/entrance.h"
+#include "coordinator/admit_request.h"
 #include "coordinator/wire.h"
 #include "proto/access.grpc.pb.h"
 
@@ -73,36 +74,31 @@ std::string ObjectOf(const Request&) {
 
 }  // namespace
 
-Handlers AccessService::handlers() {
-  return HandlersOf(this, v1::Access::service_full_name())
-      .Request("AddToken", &AccessService::AddToken)
-      .Request("ListMembers", &AccessService::ListMembers)
-      .Request("Revoke", &AccessService::Revoke)
-      .Request("RemoveMember", &AccessService::RemoveMember)
-      .Request("WhoAmI", &AccessService::WhoAmI)
-      .Request("Renew", &AccessService::Renew)
-      .Take();
+void AccessService::AddTo(Handlers* handlers) {
+  HandlerAdder(this, v1::Access::service_full_name(), handlers)
+      .Add("AddToken", &AccessService::AddToken)
+      .Add("ListMembers", &AccessService::ListMembers)
+      .Add("Revoke", &AccessService::Revoke)
+      .Add("RemoveMember", &AccessService::RemoveMember)
+      .Add("WhoAmI", &AccessService::WhoAmI)
+      .Add("Renew", &AccessService::Renew);
 }
 
 template <typename Request, typename Response, typename Invoke>
 void AccessService::Serve(Method method, ServerCall* call, Invoke invoke) {
   Entrance& entrance = slot_.entrance();
-  absl::StatusOr<Admission> admission = entrance.Admit(call->context(), method);
-  if (!admission.ok()) return call->Finish(admission.status());
-  Request request;
-  const absl::Status valid = Parse(call->request(), kBounds, &request);
-  if (!valid.ok()) return call->Finish(valid);
-  const std::string object = ObjectOf(request);
-  const Caller caller = admission->caller;
-  auto finish = [call, &entrance, method, admitted = *std::move(admission), peer = call->peer(),
-                 object](absl::StatusOr<Response> response) {
-    if (const absl::string_view action = ActionOf(method); !action.empty()) {
-      entrance.Note(admitted.caller, peer, action, object, response.status());
-    }
-    if (!response.ok()) return call->Finish(response.status());
-    call->FinishWith(ToBytes(*response));
+  auto serve = [call, &entrance, method, invoke](const Admission& admission, Request request) {
+    auto finish = [call, &entrance, method, admission, peer = call->peer(),
+                   object = ObjectOf(request)](absl::StatusOr<Response> response) {
+      if (const absl::string_view action = ActionOf(method); !action.empty()) {
+        entrance.Note(admission.caller, peer, action, object, response.status());
+      }
+      if (!response.ok()) return call->Finish(response.status());
+      call->FinishWith(ToBytes(*response));
+    };
+    invoke(admission.caller, std::move(request), std::move(finish));
   };
-  invoke(caller, std::move(request), std::move(finish));
+  AdmitRequest<Request>(call, &entrance, method, kBounds, serve);
 }
 
 void AccessService::AddToken(ServerCall* call) {

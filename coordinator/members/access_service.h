@@ -19,8 +19,8 @@ class AccessService {
   AccessService(AccessDesk* desk, const CoordinatorSlot* slot, std::string cluster_id)
       : desk_(*desk), slot_(*slot), cluster_id_(std::move(cluster_id)) {}
 
-  // Returns the handlers of its methods, which use the service.
-  Handlers handlers();
+  // Adds the handlers of its methods, which use the service.
+  void AddTo(Handlers* handlers);
 
  private:
   void AddToken(ServerCall* call);

@@ -44,8 +44,8 @@ class ClusterAccess {
 
   const std::string& cluster_id() const { return cluster_id_; }
   StoredCredentials* credentials() { return &credentials_; }
-  // Returns the service Access, which the server must register.
-  Handlers handlers() { return service_.handlers(); }
+  // Adds the handlers of service Access, which use this object.
+  void AddTo(Handlers* handlers) { service_.AddTo(handlers); }
   // Returns new credentials for one gRPC acceptor.
   std::shared_ptr<grpc::ServerCredentials> MakeCredentials() { return tls_->MakeCredentials(); }
   // Serves a connection whose next bytes are the preface of enrolment.

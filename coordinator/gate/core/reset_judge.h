@@ -1,5 +1,5 @@
 // Decides which connections must be cut because they reset streams too fast (rapid reset). gRPC
-// 1.51 never shows such streams to a handler, and spends memory and CPU
+// 1.51 seldom shows such streams to a handler, and spends memory and CPU
 // on each (docs/decisions/0051).
 #pragma once
 
