@@ -37,7 +37,14 @@ class AnswerRoom {
 // What a call with a large answer holds until the caller has read the answer.
 class ListCall final : public CallReactor {
  public:
-  // The call owns the new object.
+  // Makes one, which `call` owns.
+  static ListCall* Begin(ServerCall* call, CallPlace place, std::shared_ptr<AnswerRoom> room) {
+    auto list = std::make_unique<ListCall>(call, std::move(place), std::move(room));
+    ListCall* const begun = list.get();
+    call->React(std::move(list));
+    return begun;
+  }
+
   ListCall(ServerCall* call, CallPlace place, std::shared_ptr<AnswerRoom> room)
       : call_(*call), place_(std::move(place)), room_(std::move(room)) {}
   ~ListCall() override { room_->Give(taken_); }

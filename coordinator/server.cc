@@ -99,9 +99,7 @@ class GrpcServer final : public Server {
     // down without waiting for them.
     loop_.Stop();
     if (server_ == nullptr) return;
-    calls_->Close();
-    server_->Shutdown(std::chrono::system_clock::now() + kShutdownGrace);
-    calls_->Stop();
+    calls_->Stop(server_.get(), std::chrono::system_clock::now() + kShutdownGrace);
   }
 
   Entrance::Options EntranceOptions(const ServerOptions& options) {

@@ -3,7 +3,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/memory/memory.h"
 #include "common/stream_open.h"
 #include "coordinator/admit_request.h"
 #include "coordinator/streams.h"
@@ -72,8 +71,7 @@ void CoordinatorService::SubmitJob(ServerCall* call) {
 
 void CoordinatorService::ListJobs(ServerCall* call) {
   auto list_jobs = [this, call](Admission admission, const v1::ListJobsRequest& request) {
-    auto* const list = new ListCall(call, std::move(admission.place), answer_room_);
-    call->React(absl::WrapUnique(list));
+    ListCall* const list = ListCall::Begin(call, std::move(admission.place), answer_room_);
     const bool one = !request.job_id().empty();
     coordinator_.ListJobs(admission.caller, common::JobId(request.job_id()),
                           [list, one](absl::StatusOr<std::vector<JobPtr>> jobs) {
@@ -108,8 +106,7 @@ void CoordinatorService::CancelJob(ServerCall* call) {
 
 void CoordinatorService::ListNodes(ServerCall* call) {
   auto list_nodes = [this, call](Admission admission, const v1::ListNodesRequest&) {
-    auto* const list = new ListCall(call, std::move(admission.place), answer_room_);
-    call->React(absl::WrapUnique(list));
+    ListCall* const list = ListCall::Begin(call, std::move(admission.place), answer_room_);
     coordinator_.ListNodes([list](absl::StatusOr<v1::ListNodesResponse> nodes) {
       if (!nodes.ok()) return list->Fail(nodes.status());
       list->Answer(*nodes);

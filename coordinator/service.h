@@ -44,6 +44,7 @@ class CoordinatorService {
 
   // Returns OK if the caller may submit a job that names this tree, or the error for the caller.
   absl::Status CheckTree(const Caller& caller, const std::string& tree) const;
+
   Coordinator& coordinator_;
   Entrance& entrance_;
   RefusalLog& log_;

@@ -127,9 +127,7 @@ class GrpcRunServer final : public RunServer {
     if (gate_ != nullptr) gate_->Stop();
     hub_.Close(absl::AbortedError("the machine that serves the run has ended"));
     if (server_ == nullptr) return;
-    calls_->Close();
-    server_->Shutdown(std::chrono::system_clock::now() + kShutdownGrace);
-    calls_->Stop();
+    calls_->Stop(server_.get(), std::chrono::system_clock::now() + kShutdownGrace);
   }
 
   absl::Status Begin(coordinator::Listener listener, security::ServerTls tls) {

@@ -1,5 +1,5 @@
-// The gRPC service Blobs. Each call is admitted on the thread of its queue. Then threads of a queue
-// serve it, because they may wait for the disk.
+// The gRPC service Blobs. Each call is admitted on the thread that got it. Then the threads of a
+// WorkQueue serve it, because they may wait for the disk.
 #pragma once
 
 #include <atomic>

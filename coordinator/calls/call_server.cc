@@ -19,7 +19,8 @@ void RefuseCompression(grpc::ServerBuilder* builder) {
   builder->AddChannelArgument(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0);
 }
 
-// Returns the number of queues. gRPC has as many threads for callbacks.
+// Returns the number of queues and of their threads. It is the number of threads that the
+// callback API of gRPC would have.
 unsigned Queues() { return std::clamp(std::thread::hardware_concurrency() / 2, 2U, 16U); }
 
 }  // namespace
@@ -44,12 +45,13 @@ void CallServer::Start() {
   }
 }
 
-void CallServer::Close() {
-  absl::MutexLock lock(&mutex_);
-  is_closed_ = true;
-}
-
-void CallServer::Stop() {
+void CallServer::Stop(grpc::Server* server, std::chrono::system_clock::time_point cancel_at) {
+  {
+    // First, because gRPC may lose a call that is awaited while it shuts down.
+    absl::MutexLock lock(&mutex_);
+    is_stopping_ = true;
+  }
+  server->Shutdown(cancel_at);
   {
     absl::MutexLock lock(&mutex_);
     auto ended = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return calls_ == 0; };
@@ -61,7 +63,7 @@ void CallServer::Stop() {
 
 void CallServer::Await(grpc::ServerCompletionQueue* queue) {
   absl::MutexLock lock(&mutex_);
-  if (is_closed_) return;
+  if (is_stopping_) return;
   ++calls_;
   new ServerCall(this, queue);  // It deletes itself through Delete().
 }

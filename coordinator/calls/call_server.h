@@ -7,8 +7,10 @@
 #pragma once
 
 #include <grpcpp/generic/async_generic_service.h>
+#include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
 
+#include <chrono>
 #include <memory>
 #include <string>
 #include <thread>
@@ -22,8 +24,8 @@
 namespace accel::coordinator {
 
 // Thread-safe. The order of calls is: constructor, ServerBuilder::BuildAndStart(), Start(),
-// Close(), Server::Shutdown(), Stop(). If the server does not start, nothing else may be called.
-// The grpc::Server must be deleted before this object.
+// Stop(). If the server does not start, nothing else may be called. The grpc::Server must be
+// deleted before this object.
 class CallServer {
  public:
   // Registers the handlers with the server that is being built. What they use must live until
@@ -32,16 +34,14 @@ class CallServer {
 
   // Begins to serve calls.
   void Start();
-  // Takes no more calls. Must come first, because gRPC may lose a call that it awaits if another
-  // thread shuts it down at the same time.
-  void Close();
-  // Waits until all calls have ended. Server::Shutdown() cancels them.
-  void Stop();
+  // Takes no more calls, shuts the server down, and waits until all calls have ended. Those that
+  // have not ended at `cancel_at` are cancelled.
+  void Stop(grpc::Server* server, std::chrono::system_clock::time_point cancel_at);
 
  private:
   friend class ServerCall;
 
-  // Waits for another call that arrives at this queue, unless the server is closed.
+  // Waits for another call that arrives at this queue, unless Stop() has begun.
   void Await(grpc::ServerCompletionQueue* queue);
   void Delete(ServerCall* call);
   // Returns null if there is no such method.
@@ -52,7 +52,7 @@ class CallServer {
   std::vector<std::unique_ptr<grpc::ServerCompletionQueue>> queues_;
   std::vector<std::thread> threads_;
   absl::Mutex mutex_;
-  bool is_closed_ ABSL_GUARDED_BY(mutex_) = false;
+  bool is_stopping_ ABSL_GUARDED_BY(mutex_) = false;
   int calls_ ABSL_GUARDED_BY(mutex_) = 0;  // Including those that have not arrived yet.
 };
 

@@ -187,9 +187,7 @@ class CallServerTest : public ::testing::Test {
 
   void Stop() {
     if (server_ == nullptr) return;
-    calls_->Close();
-    server_->Shutdown(std::chrono::system_clock::now());
-    calls_->Stop();
+    calls_->Stop(server_.get(), std::chrono::system_clock::now());
     server_.reset();
   }
 

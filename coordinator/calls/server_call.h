@@ -1,5 +1,6 @@
-// One call of a gRPC method at the server, as messages in bytes. See call_server.h, which makes the
-// calls.
+// One call of a gRPC method at the server. Its messages are bytes, because gRPC would otherwise
+// parse a message before its caller is known, and would bound only its length. See call_server.h,
+// which makes the calls.
 #pragma once
 
 #include <grpcpp/generic/async_generic_service.h>
