@@ -1,9 +1,8 @@
 // Serves the calls of a gRPC server through queues of their own, with one thread for each queue.
 //
-// gRPC's callback API would need none of this. But all callback calls of a process share one queue.
-// Debian's gRPC is built with its checks, and one of them searches all pending operations of a
-// queue at each event: with 9,000 agents, each event compared 18,000 pointers. docs/decisions/0092
-// has figures.
+// gRPC's callback API would need none of this. But it reads the request before a handler can refuse
+// the call, so calls whose request never comes would count as nobody's. And all callback calls of a
+// process share one queue, whose threads get in each other's way. docs/decisions/0092 has figures.
 #pragma once
 
 #include <grpcpp/generic/async_generic_service.h>

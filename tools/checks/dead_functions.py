@@ -14,8 +14,8 @@ from tools.checks.build_files import targets, test_files
 
 TITLE = "only tests call this, or nothing does; what only tests ask says so in its comment (\"for tests\")"
 
-# Names that no code spells out: the language, the linker (--wrap) or GCC (a plugin) calls them, or templates look them up.
-_IMPLICIT = re.compile(r"~|operator|__wrap_|plugin_init\Z|main\Z|begin\Z|end\Z|[A-Z][A-Z_0-9]+\Z|AbslHashValue|AbslStringify|to_json|from_json|swap\Z")
+# Names that no code spells out: the language, the linker (--wrap), GCC (a plugin) or gRPC calls them, or templates look them up.
+_IMPLICIT = re.compile(r"~|operator|__wrap_|grpc_|plugin_init\Z|main\Z|begin\Z|end\Z|[A-Z][A-Z_0-9]+\Z|AbslHashValue|AbslStringify|to_json|from_json|swap\Z")
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _SYMBOL = re.compile(r'\A"([A-Za-z_]\w*)"\Z')
 
