@@ -37,6 +37,8 @@ std::shared_ptr<grpc::Channel> OpenChannel(
     return grpc::CreateCustomChannel(coordinator, security::MakeClientCredentials(*identity),
                                      arguments);
   }
+  // The probe finds out, with pings, how much a network can hold. There is no network here.
+  arguments.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);
   // The connection needs no encryption, because for a Unix socket the kernel names the user at
   // the other end.
   return grpc::CreateCustomChannel(coordinator, grpc::experimental::LocalCredentials(UDS),
