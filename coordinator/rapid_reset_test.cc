@@ -26,12 +26,18 @@ class RapidResetTest : public RawHttp2Test {
   }
 };
 
-TEST_F(RapidResetTest, TheConnectionIsCutAndOthersAreServed) {
+// A call of ListNodes waits for its request. A user's call of Agent is refused at once.
+class RapidResetOfMethod : public RapidResetTest,
+                           public ::testing::WithParamInterface<std::string> {};
+
+INSTANTIATE_TEST_SUITE_P(Methods, RapidResetOfMethod, ::testing::Values("ListNodes", "Agent"));
+
+TEST_P(RapidResetOfMethod, TheConnectionIsCutAndOthersAreServed) {
   bool open = true;
   for (uint32_t stream = 3; open && stream < 20'000'000; stream += 200) {
     std::string burst;
     for (uint32_t i = stream; i < stream + 200; i += 2) {
-      absl::StrAppend(&burst, Frame(kHeaders, kEndHeaders, i, RequestHeaders()),
+      absl::StrAppend(&burst, Frame(kHeaders, kEndHeaders, i, RequestHeaders(GetParam())),
                       Frame(kResetStream, 0, i, std::string("\0\0\0\x08", 4)));
     }
     open = Send(burst) && Drain();

@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <sys/socket.h>
 
+#include <cstdio>
 #include <memory>
 #include <string>
 
@@ -59,9 +60,9 @@ inline std::string Literal(const std::string& name, const std::string& value) {
   return text;
 }
 
-inline std::string RequestHeaders() {
+inline std::string RequestHeaders(const std::string& method = "ListNodes") {
   return absl::StrCat("\x83\x87",  // :method POST, :scheme https
-                      Literal(":path", "/accel.v1.Coordinator/ListNodes"),
+                      Literal(":path", "/accel.v1.Coordinator/" + method),
                       Literal(":authority", "coordinator"), Literal("te", "trailers"),
                       Literal("content-type", "application/grpc"));
 }
@@ -76,6 +77,7 @@ class Cluster {
         key_(*security::PrivateKey::Make()),
         user_(*authority_.Issue(v1::USER_MEMBER, "ann", "", key_.public_key(), absl::Now())) {
     table_.Put({CallerKind::kUser, "ann", user_.serial(), Role::kUser});
+    std::remove(AuditLogPath().c_str());  // That of the test before.
   }
 
   static std::string AuditLogPath() { return absl::StrCat(::testing::TempDir(), "/audit.log"); }

@@ -1,5 +1,6 @@
-// Log lines about calls that were refused. Callers can cause any number of refusals. At most one
-// line per second is therefore logged, with the number of lines that were left out.
+// Log lines about calls that were refused, and about connections that were cut. Callers can cause
+// any number of them. At most one line of each kind is therefore logged per second, with the number
+// of lines that were left out.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +8,7 @@
 #include <string>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "common/clock.h"
@@ -20,11 +22,12 @@ class RefusalLog {
  public:
   explicit RefusalLog(common::Clock* clock) : clock_(clock) {}
 
+  // `what` is the kind. No caller may choose it.
   void Warn(absl::string_view what, const std::string& peer, const std::string& why) {
     std::optional<int64_t> others;
     {
       absl::MutexLock lock(&mutex_);
-      others = throttle_.Admit(clock_->Now());
+      others = throttles_.try_emplace(what, absl::Seconds(1)).first->second.Admit(clock_->Now());
     }
     if (!others.has_value()) return;
     common::LogWarning(what, {{"peer", peer}, {"why", why}, {"others_since", *others}});
@@ -33,7 +36,8 @@ class RefusalLog {
  private:
   common::Clock* const clock_;
   absl::Mutex mutex_;
-  common::LogThrottle throttle_ ABSL_GUARDED_BY(mutex_){absl::Seconds(1)};
+  // A flood of one kind must not hide the others.
+  absl::flat_hash_map<std::string, common::LogThrottle> throttles_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace accel::coordinator

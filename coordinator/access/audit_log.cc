@@ -83,8 +83,21 @@ void AuditLog::WriteRefusal(AuditEntry entry) {
     absl::MutexLock lock(&mutex_);
     others = refusals_.Admit(common::SteadyClock()->Now());
   }
+  WriteFor(std::move(entry), others, "refusals");
+}
+
+void AuditLog::WriteCut(AuditEntry entry) {
+  std::optional<int64_t> others;
+  {
+    absl::MutexLock lock(&mutex_);
+    others = cuts_.Admit(common::SteadyClock()->Now());
+  }
+  WriteFor(std::move(entry), others, "connections");
+}
+
+void AuditLog::WriteFor(AuditEntry entry, std::optional<int64_t> others, absl::string_view what) {
   if (!others.has_value()) return;
-  if (*others > 0) absl::StrAppend(&entry.object, " (and ", *others, " other refusals)");
+  if (*others > 0) absl::StrAppend(&entry.object, " (and ", *others, " other ", what, ")");
   Write(entry);
 }
 

@@ -6,11 +6,13 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "common/clock.h"
 #include "common/log_throttle.h"
@@ -43,10 +45,15 @@ class AuditLog {
   // Adds an entry about a refusal. Callers can cause any number of refusals, so at most one per
   // second is written, with the number of refusals that were left out.
   void WriteRefusal(AuditEntry entry);
+  // Adds an entry about a connection that was cut. Its caller may have caused refusals, too, which
+  // must not hide it. Of such entries, too, at most one per second is written.
+  void WriteCut(AuditEntry entry);
 
  private:
   AuditLog(std::string path, AuditLimits limits, common::UniqueFd fd);
 
+  // Writes the entry, which stands for `others`, too. Does nothing if that has no value.
+  void WriteFor(AuditEntry entry, std::optional<int64_t> others, absl::string_view what);
   void Run();
   void Append(const std::string& line);
   void Rotate();
@@ -62,6 +69,7 @@ class AuditLog {
   std::deque<std::string> waiting_ ABSL_GUARDED_BY(mutex_);
   int64_t dropped_ ABSL_GUARDED_BY(mutex_) = 0;
   common::LogThrottle refusals_ ABSL_GUARDED_BY(mutex_){absl::Seconds(1)};
+  common::LogThrottle cuts_ ABSL_GUARDED_BY(mutex_){absl::Seconds(1)};
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };

@@ -146,5 +146,15 @@ TEST_F(AuditLogTest, RefusalsAreThrottled) {
   EXPECT_GE(LinesOf(path_).size(), 1u);
 }
 
+TEST_F(AuditLogTest, RefusalsHideNoCut) {
+  {
+    auto log = AuditLog::Open(path_);
+    ASSERT_OK(log);
+    for (int i = 0; i < 10; ++i) (*log)->WriteRefusal(Entry("CancelJob"));
+    for (int i = 0; i < 10; ++i) (*log)->WriteCut(Entry("connection"));
+  }
+  EXPECT_THAT(LinesOf(path_), ::testing::Contains(HasSubstr("\"connection\"")));
+}
+
 }  // namespace
 }  // namespace accel::coordinator

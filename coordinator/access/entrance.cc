@@ -1,5 +1,6 @@
 #include "coordinator/access/entrance.h"
 
+#include <optional>
 #include <utility>
 
 #include "common/status_macros.h"
@@ -13,6 +14,16 @@ absl::string_view NameOf(Method method) {
     if (rule.method == method) return rule.name;
   }
   return "unknown";
+}
+
+AuditEntry Refusal(const std::optional<Caller>& caller, const std::string& peer,
+                   absl::string_view object, const std::string& why) {
+  return {.caller = caller.value_or(Caller()),
+          .is_known = caller.has_value(),
+          .peer = peer,
+          .action = "refuse",
+          .object = std::string(object),
+          .result = why};
 }
 
 }  // namespace
@@ -63,19 +74,15 @@ void Entrance::NoteRefusal(const std::string& peer, absl::string_view object,
 void Entrance::NoteCut(const std::optional<Caller>& caller, const std::string& peer,
                        const std::string& why) {
   options_.log->Warn("cut a connection", peer, why);
-  WriteRefusal(caller.has_value() ? absl::StatusOr<Caller>(*caller) : absl::UnknownError(why), peer,
-               "connection", why);
+  if (options_.audit == nullptr) return;
+  options_.audit->WriteCut(Refusal(caller, peer, "connection", why));
 }
 
 void Entrance::WriteRefusal(const absl::StatusOr<Caller>& caller, const std::string& peer,
                             absl::string_view object, const std::string& why) {
   if (options_.audit == nullptr) return;
-  options_.audit->WriteRefusal({.caller = caller.ok() ? *caller : Caller(),
-                                .is_known = caller.ok(),
-                                .peer = peer,
-                                .action = "refuse",
-                                .object = std::string(object),
-                                .result = why});
+  options_.audit->WriteRefusal(
+      Refusal(caller.ok() ? std::optional<Caller>(*caller) : std::nullopt, peer, object, why));
 }
 
 void Entrance::Note(const Caller& caller, const std::string& peer, absl::string_view action,
