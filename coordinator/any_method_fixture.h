@@ -52,8 +52,8 @@ class AccessOfTest {
   ServerOptions With(ServerOptions options) {
     service_.AddTo(&options.handlers);
     blob_service_.AddTo(&options.handlers);
-    options.check_upload = [this](const std::string& user, const std::string& tree) {
-      return blob_service_.CheckUpload(user, tree);
+    options.check_upload = [this](const std::string& user, const std::string& tree, auto done) {
+      blob_service_.CheckUpload(user, tree, std::move(done));
     };
     return options;
   }

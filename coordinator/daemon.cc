@@ -173,8 +173,8 @@ absl::Status RunCoordinator(const CoordinatorFlags& flags, int stop_fd) {
   ACCEL_ASSIGN_OR_RETURN(const auto blobs, BlobStore::Open({.path = flags.state_dir + "/blobs"}));
   CoordinatorSlot slot;
   BlobService uploads(blobs.get(), &slot);
-  options.check_upload = [&](const std::string& user, const std::string& tree) {
-    return uploads.CheckUpload(user, tree);
+  options.check_upload = [&](const std::string& user, const std::string& tree, auto done) {
+    uploads.CheckUpload(user, tree, std::move(done));
   };
   access->AddTo(&options.handlers);
   uploads.AddTo(&options.handlers);

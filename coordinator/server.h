@@ -46,9 +46,12 @@ struct ServerOptions {
   std::function<void(common::UniqueFd)> on_enrolment;
   // Called with changes of the access state: see CoordinatorLoop::Options::on_access. May be null.
   std::function<void(const AccessState& state, const AccessChanges& changes)> on_access;
-  // Returns OK if a job of the user may name this uploaded tree, or the error for the user. Must
-  // not block for long. If null, no job may name a tree.
-  std::function<absl::Status(const std::string& user, const std::string& tree)> check_upload;
+  // Calls `done` with OK if a job of the user may name this uploaded tree, or with the error for
+  // the user. Must not block, so it may call `done` later, on a thread of its own. If null, no job
+  // may name a tree.
+  std::function<void(const std::string& user, const std::string& tree,
+                     std::function<void(absl::Status)> done)>
+      check_upload;
   // Handlers of further services, which must outlive the server.
   Handlers handlers;
   Limits limits = {};

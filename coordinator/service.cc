@@ -45,17 +45,16 @@ void CoordinatorService::AddTo(Handlers* handlers) {
       .Add("RelayLogs", &CoordinatorService::RelayLogs);
 }
 
-absl::Status CoordinatorService::CheckTree(const Caller& caller, const std::string& tree) const {
-  if (tree.empty()) return absl::OkStatus();
+void CoordinatorService::CheckTree(const Caller& caller, const std::string& tree,
+                                   std::function<void(absl::Status)> done) const {
+  if (tree.empty()) return done(absl::OkStatus());
   if (check_upload_ == nullptr)
-    return absl::UnimplementedError("upload: this coordinator has none");
-  return check_upload_(caller.name, tree);
+    return done(absl::UnimplementedError("upload: this coordinator has none"));
+  check_upload_(caller.name, tree, std::move(done));
 }
 
 void CoordinatorService::SubmitJob(ServerCall* call) {
   auto submit = [this, call](const Admission& admission, v1::SubmitJobRequest request) {
-    const absl::Status uploaded = CheckTree(admission.caller, request.spec().upload());
-    if (!uploaded.ok()) return call->Finish(uploaded);
     auto finish = [this, call, admission, peer = call->peer()](absl::StatusOr<common::JobId> job) {
       entrance_.Note(admission.caller, peer, "submit", job.ok() ? job->value() : "", job.status());
       if (!job.ok()) return call->Finish(job.status());
@@ -63,8 +62,15 @@ void CoordinatorService::SubmitJob(ServerCall* call) {
       response.set_job_id(job->value());
       call->FinishWith(ToBytes(response));
     };
-    coordinator_.SubmitJob(admission.caller, request.submit_id(),
-                           std::move(*request.mutable_spec()), std::move(finish));
+    const std::string tree = request.spec().upload();
+    auto wanted = std::make_shared<v1::SubmitJobRequest>(std::move(request));
+    CheckTree(
+        admission.caller, tree,
+        [this, call, caller = admission.caller, wanted, finish](const absl::Status& uploaded) {
+          if (!uploaded.ok()) return call->Finish(uploaded);
+          coordinator_.SubmitJob(caller, wanted->submit_id(), std::move(*wanted->mutable_spec()),
+                                 finish);
+        });
   };
   AdmitRequest<v1::SubmitJobRequest>(call, &entrance_, Method::kSubmitJob, kSubmitBounds, submit);
 }

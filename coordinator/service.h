@@ -19,7 +19,8 @@ namespace accel::coordinator {
 class CoordinatorService {
  public:
   // The type of ServerOptions::check_upload.
-  using CheckUpload = std::function<absl::Status(const std::string&, const std::string&)>;
+  using CheckUpload = std::function<void(const std::string& user, const std::string& tree,
+                                         std::function<void(absl::Status)> done)>;
 
   // The pointers must outlive the service.
   CoordinatorService(Coordinator* coordinator, Entrance* entrance, RefusalLog* log,
@@ -42,8 +43,10 @@ class CoordinatorService {
   void Agent(ServerCall* call);
   void RelayLogs(ServerCall* call);
 
-  // Returns OK if the caller may submit a job that names this tree, or the error for the caller.
-  absl::Status CheckTree(const Caller& caller, const std::string& tree) const;
+  // Calls `done` with OK if the caller may submit a job that names this tree, or with the error for
+  // the caller. It may do so on another thread.
+  void CheckTree(const Caller& caller, const std::string& tree,
+                 std::function<void(absl::Status)> done) const;
 
   Coordinator& coordinator_;
   Entrance& entrance_;

@@ -26,10 +26,13 @@ constexpr int kMaxManifests = 16;
 
 }  // namespace
 
-absl::Status BlobService::CheckUpload(const std::string& user, const std::string& tree) {
-  if (store_.HasTree(user, tree)) return absl::OkStatus();
-  return absl::NotFoundError(
-      "upload: the coordinator does not have these files of yours; submit with --upload again");
+void BlobService::CheckUpload(const std::string& user, const std::string& tree,
+                              std::function<void(absl::Status)> done) {
+  queue_.Post([this, user, tree, done = std::move(done)] {
+    if (store_.HasTree(user, tree)) return done(absl::OkStatus());
+    done(absl::NotFoundError(
+        "upload: the coordinator does not have these files of yours; submit with --upload again"));
+  });
 }
 
 void BlobService::Tidy(absl::Time now) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <string>
 
 #include "absl/status/status.h"
@@ -21,9 +22,10 @@ class BlobService {
   // The arguments must outlive the service.
   BlobService(BlobStore* store, const CoordinatorSlot* slot) : store_(*store), slot_(*slot) {}
 
-  // Checks that a job of the user may name this tree. NOT_FOUND: the user has no
-  // such complete tree.
-  absl::Status CheckUpload(const std::string& user, const std::string& tree);
+  // Checks that a job of the user may name this tree, and calls `done` on one of the service's
+  // threads. NOT_FOUND: the user has no such complete tree.
+  void CheckUpload(const std::string& user, const std::string& tree,
+                   std::function<void(absl::Status)> done);
 
   // Removes trees that no job names and blobs of no tree, if they were not used for a week. Blocks
   // on the disk.
