@@ -35,9 +35,10 @@ std::string Text(const grpc::ByteBuffer& bytes) {
 // A call of a client. Each function waits until its operation is done.
 class ClientCall {
  public:
-  ClientCall(const std::shared_ptr<grpc::Channel>& channel, const std::string& method)
+  ClientCall(const std::shared_ptr<grpc::Channel>& channel, const std::string& method,
+             std::chrono::milliseconds limit = std::chrono::seconds(30))
       : stub_(channel) {
-    context_.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(30));
+    context_.set_deadline(std::chrono::system_clock::now() + limit);
     stream_ = stub_.PrepareCall(&context_, method, &queue_);
     stream_->StartCall(this);
     Wait();
@@ -175,6 +176,7 @@ class CallServerTest : public ::testing::Test {
     EXPECT_NE(mkdtemp(folder_.data()), nullptr);
     const std::string address = absl::StrCat("unix:", folder_, "/socket");
     builder.AddListeningPort(address, grpc::InsecureServerCredentials());
+    builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
     calls_ = std::make_unique<CallServer>(std::move(handlers), &builder);
     server_ = builder.BuildAndStart();
     calls_->Start();
@@ -201,6 +203,8 @@ class CallServerTest : public ::testing::Test {
   void Repeat(ServerCall* call) { call->React(std::make_unique<Echo>(call)); }
   void Wait(ServerCall* call) { call->React(std::make_unique<Waiting>(call, &events_)); }
   void BeBusy(ServerCall* call) { call->React(std::make_unique<Busy>(call, &overlaps_)); }
+
+  static constexpr int kMaxMessageBytes = 1 << 20;
 
   std::string folder_ = "/tmp/calls.XXXXXX";
   Waiting::Events events_;
@@ -276,6 +280,33 @@ TEST_F(CallServerTest, ACallWhoseCallerHasGoneIsKeptUntilItsHandlerFinishes) {
   EXPECT_FALSE(events_.deleted.HasBeenNotified());
   events_.call->Finish(absl::OkStatus());
   events_.deleted.WaitForNotification();
+}
+
+TEST_F(CallServerTest, ACallWhoseTimeIsOverIsCancelled) {
+  ClientCall call(channel_, "/accel.Test/Wait", std::chrono::milliseconds(100));
+  events_.cancelled.WaitForNotification();
+  events_.call->Finish(absl::OkStatus());
+  events_.deleted.WaitForNotification();
+  EXPECT_TRUE(absl::IsDeadlineExceeded(call.Finish()));
+}
+
+TEST_F(CallServerTest, AMessageThatIsTooLargeEndsItsCall) {
+  for (const char* const method : {"/accel.Test/Greet", "/accel.Test/Echo"}) {
+    ClientCall call(channel_, method);
+    call.Write(std::string(kMaxMessageBytes + 1, 'x'));
+    EXPECT_EQ(call.Read(), "");
+    EXPECT_TRUE(absl::IsResourceExhausted(call.Finish())) << method;
+  }
+  ClientCall other(channel_, "/accel.Test/Greet");
+  EXPECT_TRUE(other.Write("rank 0"));
+  EXPECT_EQ(other.Read(), "hello rank 0");
+}
+
+TEST(CallServer, AServerThatCannotListenNeedsNoStop) {
+  grpc::ServerBuilder builder;
+  builder.AddListeningPort("unix:/nowhere/socket", grpc::InsecureServerCredentials());
+  const CallServer calls({}, &builder);
+  EXPECT_EQ(builder.BuildAndStart(), nullptr);
 }
 
 TEST_F(CallServerTest, StopWaitsForCallsThatOthersFinish) {
