@@ -14,6 +14,7 @@
 #include "coordinator/core/job_state.h"
 #include "coordinator/core/refused_peers.h"
 #include "coordinator/core/report.h"
+#include "coordinator/core/report_effects.h"
 #include "coordinator/core/sort_waiting.h"
 
 namespace accel::coordinator {
@@ -113,47 +114,6 @@ void CountConnection(ClusterState* state, Changes* changes) {
   if (!GrowForNodes(static_cast<size_t>(state->connected), state)) return;
   // All nodes must receive the new heartbeat.
   for (const auto& [id, node] : state->nodes) changes->nodes.insert(id);
-}
-
-// Returns true if both reports are about the same generations. The coordinator drops some from a
-// report (foreign_facts.h), so reports that were equal when they arrived may differ here.
-bool HaveSameParts(const v1::NodeObserved& a, const v1::NodeObserved& b) {
-  return std::equal(a.generations().begin(), a.generations().end(), b.generations().begin(),
-                    b.generations().end(), [](const auto& x, const auto& y) {
-                      return x.generation() == y.generation() && x.job_id() == y.job_id();
-                    });
-}
-
-// Returns true if the report equals the one before, apart from its sequence. Most heartbeats do.
-bool Repeats(const v1::NodeObserved& before, NodeReport* report) {
-  v1::NodeObserved& observed = report->observed;
-  if (report->news != News::kDescription) {
-    return report->news == News::kNothing && HaveSameParts(observed, before);
-  }
-  // Nearly all other reports differ in this, and serializing costs more than the rest of a look.
-  if (observed.applied_version() != before.applied_version()) return false;
-  const uint64_t sequence = observed.sequence();
-  observed.set_sequence(before.sequence());
-  const bool same = observed.SerializeAsString() == before.SerializeAsString();
-  observed.set_sequence(sequence);
-  return same;
-}
-
-// Returns true if the report can change what the node offers to jobs (node_offer.h). A newer
-// applied_version alone does not, unless the coordinator waits for one.
-bool MayChangeOffer(const NodeEntry& node, const NodeReport& report, bool ends_silence) {
-  const v1::NodeObserved& before = node.observed;
-  return ends_silence || report.news > News::kVersion || !HaveSameParts(before, report.observed) ||
-         std::min(before.applied_version(), report.observed.applied_version()) < node.settled_from;
-}
-
-// Returns true if a job of the node is being stopped because of a failure. Each further report then
-// tightens the bounds of the node's clock, and may show an earlier failure on the node.
-bool MayHaveFailedBefore(const ClusterState& state, const NodeEntry& node) {
-  return std::any_of(node.jobs.begin(), node.jobs.end(), [&state](const auto& job) {
-    const v1::Job& stopped = state.jobs.at(job.first).job;
-    return stopped.phase() == v1::STOPPING && stopped.has_cause();
-  });
 }
 
 // Returns the node that the report is about. The first report of a session binds the session to the
@@ -285,13 +245,14 @@ absl::Status Observe(SessionId session, NodeReport received, absl::Time now, Clu
     return absl::OkStatus();
   }
   if (MayChangeOffer(*node, received, ends_silence)) state->ledger.Touch(id);
+  const bool may_change_desired = is_first || MayChangeDesired(*node, report, now);
   ACCEL_RETURN_IF_ERROR(Keep(std::move(received), state, node));
   if (is_first) changes->registered.insert(id);
   node->last_heard = now;
   if (!node->observed.inventory().gpus().empty()) NoteGpus(state);
   SettleSockets(node);
   CountReport(*node, now, state);
-  changes->nodes.insert(id);
+  if (may_change_desired) changes->nodes.insert(id);
   return absl::OkStatus();
 }
 

@@ -102,6 +102,7 @@ absl::Status Scenario::Begin(const std::vector<coordinator::Row>& rows) {
   ACCEL_ASSIGN_OR_RETURN(
       state_, coordinator::Recover(rows, ScenarioLimits(), {now_, now_, "boot", "cluster"}));
   changes_ = {};
+  asked_.clear();
   changes_.cluster = true;
   return absl::OkStatus();
 }
@@ -109,12 +110,26 @@ absl::Status Scenario::Begin(const std::vector<coordinator::Row>& rows) {
 absl::Status Scenario::Plan() {
   coordinator::PlanToRest(now_, now_, &state_, &changes_);
   ACCEL_RETURN_IF_ERROR(CheckAtRest(state_, now_));
+  ACCEL_RETURN_IF_ERROR(Publish());
   if (!changes_.durable()) return absl::OkStatus();
   store_.Commit(coordinator::RowsOf(state_, changes_), [](const absl::Status&) {});
   changes_ = {};
   ++commits_;
   ACCEL_RETURN_IF_ERROR(CheckRecovery());
   return commits_ == crash_after_ ? Crash() : absl::OkStatus();
+}
+
+absl::Status Scenario::Publish() {
+  for (const common::NodeId& id : std::exchange(changes_.nodes, {})) {
+    const auto node = state_.nodes.find(id);
+    if (node != state_.nodes.end()) asked_[id] = DesiredSignature(state_, node->second, {});
+  }
+  for (const auto& [id, node] : state_.nodes) {
+    if (node.session == 0 || asked_[id] == DesiredSignature(state_, node, {})) continue;
+    return absl::FailedPreconditionError(absl::StrCat(
+        "node ", node.observed.name(), " must do something else, and nobody has noted it"));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status Scenario::Crash() {

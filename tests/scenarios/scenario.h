@@ -144,6 +144,9 @@ class Scenario {
   v1::NodeDesired DesiredOf(const common::NodeId& node) const;
   // Plans and commits.
   absl::Status Plan();
+  // Notes what the touched nodes must do. FAILED_PRECONDITION: another node must do something else
+  // than before.
+  absl::Status Publish();
   absl::Status Crash();
   // Starts a coordinator with these rows.
   absl::Status Begin(const std::vector<coordinator::Row>& rows);
@@ -158,6 +161,7 @@ class Scenario {
   std::map<std::string, std::unique_ptr<FakeNode>> nodes_;
   std::map<std::string, coordinator::SessionId> sessions_;  // 0 if the node must connect again.
   std::map<coordinator::SessionId, coordinator::ReportReader> readers_;  // Of open sessions.
+  std::map<common::NodeId, std::string> asked_;  // DesiredSignature() when a node was touched last.
   coordinator::SessionId next_session_ = 1;
   std::vector<common::JobId> jobs_;
   std::map<common::JobId, v1::JobPhase> final_phases_;
