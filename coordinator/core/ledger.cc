@@ -151,8 +151,7 @@ void Ledger::AddRoom(const NodeOffer& offer) {
     busy_.insert(&offer);
     return;
   }
-  // A node that has just got a job usually has the highest load of all.
-  cpu_room_.insert(cpu_room_.end(), &offer);
+  cpu_room_.insert(&offer);
   if (!offer.free_gpus.empty()) gpu_room_.insert(&offer);
 }
 
@@ -178,11 +177,23 @@ void Ledger::Take(const Placements& placements) {
     const auto found = entries_.find(common::NodeId(placement.node_id()));
     ACCEL_CHECK(found != entries_.end() && found->second.offer.has_value(),
                 "jobs are placed on nodes that were offered");
-    NodeOffer& offer = *found->second.offer;
-    RemoveRoom(offer);
-    TakePart(placement, &offer);
-    AddRoom(offer);
+    TakeFrom(placement, &*found->second.offer);
     Touch(found->first);
+  }
+}
+
+// Moves the offer only in the sets in which its place changes. A busy node remains busy.
+void Ledger::TakeFrom(const v1::Placement& placement, NodeOffer* offer) {
+  const bool was_busy = !offer->busy.empty();
+  if (!was_busy) cpu_room_.erase(offer);
+  TakePart(placement, offer);
+  if (was_busy) return;
+  if (!offer->busy.empty() || offer->free_gpus.empty()) gpu_room_.erase(offer);
+  if (offer->busy.empty()) {
+    // A node that has just got a job usually has the highest load of all.
+    cpu_room_.insert(cpu_room_.end(), offer);
+  } else {
+    busy_.insert(offer);
   }
 }
 

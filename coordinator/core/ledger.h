@@ -99,6 +99,7 @@ class Ledger {
   void Erase(const NodeOffer& offer);
   void AddRoom(const NodeOffer& offer);
   void RemoveRoom(const NodeOffer& offer);
+  void TakeFrom(const v1::Placement& placement, NodeOffer* offer);
   void Forget(Entries::iterator entry);
 
   bool all_touched_ = true;
