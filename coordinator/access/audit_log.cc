@@ -78,26 +78,19 @@ void AuditLog::Write(const AuditEntry& entry) {
 }
 
 void AuditLog::WriteRefusal(AuditEntry entry) {
+  WriteSome(std::move(entry), "refusals", &refusals_);
+}
+
+void AuditLog::WriteCut(AuditEntry entry) { WriteSome(std::move(entry), "connections", &cuts_); }
+
+void AuditLog::WriteSome(AuditEntry entry, absl::string_view kind, common::LogThrottle* throttle) {
   std::optional<int64_t> others;
   {
     absl::MutexLock lock(&mutex_);
-    others = refusals_.Admit(common::SteadyClock()->Now());
+    others = throttle->Admit(common::SteadyClock()->Now());
   }
-  WriteFor(std::move(entry), others, "refusals");
-}
-
-void AuditLog::WriteCut(AuditEntry entry) {
-  std::optional<int64_t> others;
-  {
-    absl::MutexLock lock(&mutex_);
-    others = cuts_.Admit(common::SteadyClock()->Now());
-  }
-  WriteFor(std::move(entry), others, "connections");
-}
-
-void AuditLog::WriteFor(AuditEntry entry, std::optional<int64_t> others, absl::string_view what) {
   if (!others.has_value()) return;
-  if (*others > 0) absl::StrAppend(&entry.object, " (and ", *others, " other ", what, ")");
+  if (*others > 0) absl::StrAppend(&entry.object, " (and ", *others, " other ", kind, ")");
   Write(entry);
 }
 

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <optional>
 #include <string>
 #include <thread>
 
@@ -45,15 +44,16 @@ class AuditLog {
   // Adds an entry about a refusal. Callers can cause any number of refusals, so at most one per
   // second is written, with the number of refusals that were left out.
   void WriteRefusal(AuditEntry entry);
-  // Adds an entry about a connection that was cut. Its caller may have caused refusals, too, which
-  // must not hide it. Of such entries, too, at most one per second is written.
+  // Adds an entry about a connection that was cut. At most one per second is written, too. These
+  // entries are counted apart from refusals, because a caller could otherwise hide its cut among
+  // them.
   void WriteCut(AuditEntry entry);
 
  private:
   AuditLog(std::string path, AuditLimits limits, common::UniqueFd fd);
 
-  // Writes the entry, which stands for `others`, too. Does nothing if that has no value.
-  void WriteFor(AuditEntry entry, std::optional<int64_t> others, absl::string_view what);
+  // Writes the entry if its throttle, which mutex_ guards, admits it.
+  void WriteSome(AuditEntry entry, absl::string_view kind, common::LogThrottle* throttle);
   void Run();
   void Append(const std::string& line);
   void Rotate();
