@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/log.h"
 #include "coordinator/core/observe.h"
+#include "coordinator/core/report_effects.h"
 
 namespace accel::coordinator {
 
@@ -131,8 +132,7 @@ void Sessions::Publish(const common::NodeId& node, absl::Time now, ClusterState*
   if (found == sessions_.end()) return;
   const std::vector<v1::LogReader> readers = log_hub_.ReadersOn(node);
   std::string signature = DesiredSignature(*state, entry->second, readers);
-  const bool ask = !entry->second.jobs.empty() && entry->second.clock.NeedsAnswer(now);
-  if (signature == found->second.signature && !ask) return;
+  if (signature == found->second.signature && !NeedsAnswer(entry->second, now)) return;
   found->second.signature = std::move(signature);
   const uint64_t version = ++state->revision;
   auto desired = std::make_shared<const Desired>(

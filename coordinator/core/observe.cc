@@ -240,12 +240,11 @@ absl::Status Observe(SessionId session, NodeReport received, absl::Time now, Clu
   if (!ends_silence && !MayHaveFailedBefore(*state, *node) && Repeats(node->observed, &received)) {
     node->observed.set_sequence(report.sequence());
     node->last_heard = now;
-    // This sends the desired state again, although it is unchanged (docs/decisions/0044).
-    if (!node->jobs.empty() && node->clock.NeedsAnswer(now)) changes->nodes.insert(id);
+    if (NeedsAnswer(*node, now)) changes->nodes.insert(id);
     return absl::OkStatus();
   }
   if (MayChangeOffer(*node, received, ends_silence)) state->ledger.Touch(id);
-  const bool may_change_desired = is_first || MayChangeDesired(*node, report, now);
+  const bool may_change_desired = is_first || ends_silence || MayChangeDesired(*node, report, now);
   ACCEL_RETURN_IF_ERROR(Keep(std::move(received), state, node));
   if (is_first) changes->registered.insert(id);
   node->last_heard = now;

@@ -208,6 +208,7 @@ TEST_F(PartialReports, TheEndOfASilenceIsNews) {
   now_ = SilentFrom(state_, Node());
   ASSERT_OK(Report(1, Next(2, News::kNothing)));
   EXPECT_TRUE(LedgerIsTouched());
+  EXPECT_EQ(changes_.nodes.count(common::NodeId("a")), 1u);
 }
 
 TEST_F(ObserveTest, TheNodesAreBounded) {

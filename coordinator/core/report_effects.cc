@@ -47,7 +47,11 @@ bool MayChangeOffer(const NodeEntry& node, const NodeReport& report, bool ends_s
 bool MayChangeDesired(const NodeEntry& node, const v1::NodeObserved& report, absl::Time now) {
   const v1::NodeObserved& before = node.observed;
   return before.boot_id() != report.boot_id() || IsInDesired(before) || IsInDesired(report) ||
-         !node.consumed_sockets.empty() || (!node.jobs.empty() && node.clock.NeedsAnswer(now));
+         !node.consumed_sockets.empty() || NeedsAnswer(node, now);
+}
+
+bool NeedsAnswer(const NodeEntry& node, absl::Time now) {
+  return !node.jobs.empty() && node.clock.NeedsAnswer(now);
 }
 
 bool MayHaveFailedBefore(const ClusterState& state, const NodeEntry& node) {

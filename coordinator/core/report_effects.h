@@ -20,6 +20,10 @@ bool MayChangeOffer(const NodeEntry& node, const NodeReport& report, bool ends_s
 // needs an answer. When a report changes a job, the step of the job touches all its nodes.
 bool MayChangeDesired(const NodeEntry& node, const v1::NodeObserved& report, absl::Time now);
 
+// Returns true if the desired state should be sent again although it is unchanged, because the
+// node's answer tells how its clock differs (docs/decisions/0044).
+bool NeedsAnswer(const NodeEntry& node, absl::Time now);
+
 // Returns true if a job of the node is being stopped because of a failure. Each further report then
 // tightens the bounds of the node's clock, and may show an earlier failure on the node.
 bool MayHaveFailedBefore(const ClusterState& state, const NodeEntry& node);
