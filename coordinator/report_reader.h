@@ -6,11 +6,14 @@
 
 #include <grpcpp/support/byte_buffer.h>
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "coordinator/core/node_report.h"
 #include "coordinator/wire.h"
 
@@ -30,21 +33,24 @@ class ReportReader {
   absl::StatusOr<NodeReport> Read(const grpc::ByteBuffer& bytes);
 
  private:
-  // The serialized fields of a report, in groups.
-  struct Parts {
-    // Returns the group of the field with this number.
-    std::string* Of(int field);
+  enum Group { kDescription, kState, kVersion, kChanging };
+  // The serialized fields of a report, by group: all but kChanging, which are the sequence and the
+  // times. kVersion is applied_version.
+  using Groups = std::array<std::string, 3>;
 
-    std::string description;
-    std::string state;
-    std::string version;   // applied_version.
-    std::string changing;  // The sequence and the times.
-  };
+  // Returns the group of the field with this number.
+  static Group GroupOf(int field);
+  // Calls fn with each run of fields of one group, in their order. Returns false if the bytes are
+  // not a message.
+  static bool ForEachRun(absl::string_view bytes,
+                         absl::FunctionRef<void(Group, absl::string_view)> fn);
 
-  // Returns nullopt if the bytes are too many or not a message.
-  static std::optional<Parts> Split(const grpc::ByteBuffer& bytes);
+  // Compares a report with the one before, and copies it without its description to *rest.
+  News Compare(absl::string_view bytes, std::string* rest) const;
+  // Keeps the report, of which this is news, for the next comparison.
+  void Keep(absl::string_view bytes, News news);
 
-  std::optional<Parts> before_;       // Without `changing`.
+  std::optional<Groups> before_;
   std::optional<uint64_t> sequence_;  // The highest so far.
 };
 
