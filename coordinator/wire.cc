@@ -131,7 +131,12 @@ grpc::ByteBuffer ToBytes(const google::protobuf::Message& message) {
 }
 
 grpc::ByteBuffer ToBytes(const Desired& desired) {
-  const grpc::Slice slice(Encode(desired));
+  grpc_slice bytes;
+  Encode(desired, [&bytes](size_t size) {
+    bytes = grpc_slice_malloc(size);
+    return GRPC_SLICE_START_PTR(bytes);
+  });
+  const grpc::Slice slice(bytes, grpc::Slice::STEAL_REF);
   return grpc::ByteBuffer(&slice, 1);
 }
 

@@ -1,15 +1,17 @@
 #include "coordinator/core/desired.h"
 
 #include <google/protobuf/io/coded_stream.h>
-#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <google/protobuf/wire_format_lite.h>
 
-#include "absl/strings/string_view.h"
+#include <algorithm>
+
+#include "common/check.h"
 
 namespace accel::coordinator {
 namespace {
 
 using google::protobuf::internal::WireFormatLite;
+using google::protobuf::io::CodedOutputStream;
 
 constexpr uint32_t kGenerationsTag = WireFormatLite::MakeTag(
     v1::NodeDesired::kGenerationsFieldNumber, WireFormatLite::WIRETYPE_LENGTH_DELIMITED);
@@ -26,21 +28,28 @@ v1::NodeDesired Whole(const Desired& desired) {
   return whole;
 }
 
-std::string Encode(const Desired& desired) {
-  std::string bytes;
-  google::protobuf::io::StringOutputStream strings(&bytes);
-  google::protobuf::io::CodedOutputStream out(&strings);
-  desired.node.SerializeToCodedStream(&out);
+void Encode(const Desired& desired, absl::FunctionRef<uint8_t*(size_t)> allocate) {
+  size_t size = desired.node.ByteSizeLong();
+  std::vector<uint32_t> part_sizes;
+  part_sizes.reserve(desired.generations.size());
   for (const DesiredPart& part : desired.generations) {
-    absl::string_view shared;
-    if (part.shared != nullptr) shared = part.shared->bytes;
-    out.WriteTag(kGenerationsTag);
-    out.WriteVarint32(static_cast<uint32_t>(shared.size() + part.own.ByteSizeLong()));
-    out.WriteRaw(shared.data(), static_cast<int>(shared.size()));
-    part.own.SerializeWithCachedSizes(&out);
+    const size_t shared = part.shared == nullptr ? 0 : part.shared->bytes.size();
+    part_sizes.push_back(static_cast<uint32_t>(shared + part.own.ByteSizeLong()));
+    size += CodedOutputStream::VarintSize32(kGenerationsTag) +
+            CodedOutputStream::VarintSize32(part_sizes.back()) + part_sizes.back();
   }
-  out.Trim();
-  return bytes;
+  uint8_t* const bytes = allocate(size);
+  uint8_t* end = desired.node.SerializeWithCachedSizesToArray(bytes);
+  for (size_t i = 0; i < part_sizes.size(); ++i) {
+    const DesiredPart& part = desired.generations[i];
+    end = CodedOutputStream::WriteTagToArray(kGenerationsTag, end);
+    end = CodedOutputStream::WriteVarint32ToArray(part_sizes[i], end);
+    if (part.shared != nullptr) {
+      end = std::copy(part.shared->bytes.begin(), part.shared->bytes.end(), end);
+    }
+    end = part.own.SerializeWithCachedSizesToArray(end);
+  }
+  ACCEL_CHECK(end == bytes + size, "the size of a message is known before it is written");
 }
 
 }  // namespace accel::coordinator

@@ -4,11 +4,14 @@
 // again.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "proto/node.pb.h"
 
 namespace accel::coordinator {
@@ -38,9 +41,9 @@ struct Desired {
 // UTF-8. `accel launch` allows any bytes in arguments and paths, as the kernel does.
 v1::NodeDesired Whole(const Desired& desired);
 
-// Returns the bytes of the whole message. A message can be encoded in parts because a parser
-// merges the fields that it finds twice: lists are concatenated
-// (https://protobuf.dev/programming-guides/encoding/#last-one-wins).
-std::string Encode(const Desired& desired);
+// Writes the bytes of the whole message to the memory that `allocate` returns for this size. A
+// message can be encoded in parts because a parser merges the fields that it finds twice: lists are
+// concatenated (https://protobuf.dev/programming-guides/encoding/#last-one-wins).
+void Encode(const Desired& desired, absl::FunctionRef<uint8_t*(size_t size)> allocate);
 
 }  // namespace accel::coordinator

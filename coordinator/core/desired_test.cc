@@ -30,6 +30,15 @@ DesiredPart Part(const std::string& job, std::shared_ptr<const SharedStart> shar
   return part;
 }
 
+std::string Encoded(const Desired& desired) {
+  std::string bytes;
+  Encode(desired, [&bytes](size_t size) {
+    bytes.resize(size);
+    return reinterpret_cast<uint8_t*>(bytes.data());
+  });
+  return bytes;
+}
+
 TEST(DesiredTest, APartHasItsOwnFieldsAndTheSharedOnes) {
   Desired desired;
   desired.node.set_version(7);
@@ -73,7 +82,7 @@ TEST(DesiredTest, IsEncodedAsTheWholeMessageWouldBe) {
   desired.generations.push_back(Part("a", Shared()));
   desired.generations.push_back(Part("b", nullptr));
   v1::NodeDesired parsed;
-  ASSERT_TRUE(parsed.ParseFromString(Encode(desired)));
+  ASSERT_TRUE(parsed.ParseFromString(Encoded(desired)));
   EXPECT_EQ(parsed.SerializeAsString(), Whole(desired).SerializeAsString());
 }
 
@@ -85,7 +94,7 @@ TEST(DesiredTest, AVariableOfTheNodeFollowsTheSharedOnes) {
   variable->set_name("LR");
   variable->set_value("0.2");
   v1::NodeDesired parsed;
-  ASSERT_TRUE(parsed.ParseFromString(Encode(desired)));
+  ASSERT_TRUE(parsed.ParseFromString(Encoded(desired)));
   for (const v1::NodeDesired& each : {parsed, Whole(desired)}) {
     ASSERT_EQ(each.generations(0).env_size(), 2);
     EXPECT_EQ(each.generations(0).env(1).value(), "0.2");
