@@ -18,15 +18,11 @@ namespace accel::coordinator {
 namespace {
 
 Action Start(const common::JobId& id, v1::Devices devices, Assignment assignment) {
-  std::vector<std::string> names;
-  for (const v1::Placement& placement : assignment.placements) {
-    names.push_back(placement.node_name());
-  }
   StartGeneration start;
   start.job = id;
   start.devices = devices;
   start.reason = absl::StrCat("Starting ", DescribeWorld(assignment.placements), "; waiting for ",
-                              NameNodes(names), ".");
+                              NameNodes(assignment.placements), ".");
   start.placements = std::move(assignment.placements);
   start.master_addr = std::move(assignment.master_addr);
   start.master_port = assignment.master_port;

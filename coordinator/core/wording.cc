@@ -6,23 +6,28 @@
 #include "common/exit_text.h"
 
 namespace accel::coordinator {
+
 std::string NameNodes(const std::vector<std::string>& names) {
   if (static_cast<int>(names.size()) > kMaxNames)
     return absl::StrCat("more than ", kMaxNames, " nodes");
   return absl::StrCat(names.size() == 1 ? "node " : "nodes ", absl::StrJoin(names, ", "));
 }
 
-std::string DescribeWorld(const google::protobuf::RepeatedPtrField<v1::Placement>& placements) {
-  int processes = 0;
+std::string NameNodes(const google::protobuf::RepeatedPtrField<v1::Placement>& placements) {
   std::vector<std::string> names;
   for (const v1::Placement& placement : placements) {
-    processes += placement.processes();
+    if (static_cast<int>(names.size()) > kMaxNames) break;
     names.push_back(placement.node_name());
   }
+  return NameNodes(names);
+}
+
+std::string DescribeWorld(const google::protobuf::RepeatedPtrField<v1::Placement>& placements) {
+  int processes = 0;
+  for (const v1::Placement& placement : placements) processes += placement.processes();
   return absl::StrCat(processes, processes == 1 ? " process on " : " processes on ",
-                      static_cast<int>(names.size()) > kMaxNames
-                          ? absl::StrCat(names.size(), " nodes")
-                          : NameNodes(names));
+                      placements.size() > kMaxNames ? absl::StrCat(placements.size(), " nodes")
+                                                    : NameNodes(placements));
 }
 
 std::string DescribeFailureFirst(const v1::FailureCause& cause) {

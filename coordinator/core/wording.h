@@ -16,6 +16,7 @@ inline constexpr int kMaxNames = 3;
 
 // Returns, for example, "node a", "nodes a, b" or "more than 3 nodes".
 std::string NameNodes(const std::vector<std::string>& names);
+std::string NameNodes(const google::protobuf::RepeatedPtrField<v1::Placement>& placements);
 
 // Returns, for example, "2 processes on nodes a, b".
 std::string DescribeWorld(const google::protobuf::RepeatedPtrField<v1::Placement>& placements);
