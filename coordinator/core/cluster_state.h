@@ -144,8 +144,8 @@ struct JobEntry {
   // first that ask them to stop it.
   uint64_t start_revision = 0;
   uint64_t stop_revision = 0;
-  // Counts of the parts, while the job holds nodes. Each step clears them, and the next
-  // look counts again.
+  // Counts of the parts, while the job holds nodes. A step that does not know what they are clears
+  // them, and the next look counts again.
   PartCounts counts;
   // Before this time, the reason of a STARTING or STOPPING job does not change only because the job
   // waits for other nodes (kExplainAfter in counting.h).
@@ -275,6 +275,9 @@ absl::Time SilentFrom(const ClusterState& state, const NodeEntry& node);
 
 // Returns the same time for a node that has not yet reported to this coordinator.
 absl::Time SilentFrom(const ClusterState& state);
+
+// Returns the earliest of these times for the nodes of a generation.
+absl::Time SilentFrom(const ClusterState& state, const v1::GenerationRecord& generation);
 
 // Returns true if the node has reported to this coordinator, not only to an earlier one.
 bool HasReported(const NodeEntry& node);

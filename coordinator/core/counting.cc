@@ -31,15 +31,6 @@ int Waiting(const JobEntry& entry) {
                                            : counts.parts() - counts.started();
 }
 
-// Returns true if LookAtJob() may return a step now that changes more than the reason. Steps that
-// only time causes have a wake time.
-bool MayStep(const JobEntry& entry) {
-  const PartCounts& counts = entry.counts;
-  if (counts.failed() > 0) return true;
-  if (entry.job.phase() != v1::RUNNING && Waiting(entry) == 0) return true;
-  return entry.job.phase() != v1::STOPPING && counts.ended_well() == counts.parts();
-}
-
 // Returns true if the job's reason names the nodes that it waits for, because they are few.
 bool NamesNodes(const JobEntry& entry) {
   const int waiting = Waiting(entry);
@@ -55,6 +46,18 @@ PartCounts CountParts(const JobEntry& job, absl::Span<const Part> parts, absl::T
   PartCounts counts;
   counts.SetAll(std::move(facts));
   return counts;
+}
+
+bool MayStep(const JobEntry& entry) {
+  const PartCounts& counts = entry.counts;
+  if (counts.failed() > 0) return true;
+  if (entry.job.phase() != v1::RUNNING && Waiting(entry) == 0) return true;
+  return entry.job.phase() != v1::STOPPING && counts.ended_well() == counts.parts();
+}
+
+void CountStarted(JobEntry* entry) {
+  const int parts = CurrentGeneration(entry->job)->placements_size();
+  entry->counts.SetAll({static_cast<size_t>(parts), PartFacts{.has_processes = true}});
 }
 
 void CountReport(const NodeEntry& node, absl::Time now, ClusterState* state) {

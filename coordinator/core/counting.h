@@ -17,6 +17,14 @@ inline constexpr absl::Duration kExplainAfter = absl::Milliseconds(100);
 // Returns the counts of all parts of a job.
 PartCounts CountParts(const JobEntry& job, absl::Span<const Part> parts, absl::Time now);
 
+// Counts the parts of a generation that was just placed. Each of its nodes takes work, and has not
+// acted on the start yet.
+void CountStarted(JobEntry* entry);
+
+// Returns true if the counts, which must be known, say that LookAtJob() may return a step now that
+// changes more than the reason. Other causes of a step are requests and time.
+bool MayStep(const JobEntry& entry);
+
 // Counts the parts of all jobs on a node again, because the node's report has changed. Puts jobs
 // that may need a step on the agenda, and after a moment without a change those that need only
 // another reason. Wakes each job at the time at which the node would count as silent.

@@ -1,10 +1,12 @@
 #include "coordinator/core/perform.h"
 
+#include <algorithm>
 #include <set>
 #include <utility>
 
 #include "common/check.h"
 #include "common/job_phase.h"
+#include "coordinator/core/counting.h"
 #include "coordinator/core/failure_policy.h"
 #include "coordinator/core/grace.h"
 #include "coordinator/core/job_bytes.h"
@@ -21,7 +23,8 @@ class Performer {
       : now_(now), wall_ms_(absl::ToUnixMillis(wall)), state_(*state), changes_(*changes) {}
 
   void operator()(StartGeneration& start) {
-    JobEntry& entry = Changed(start.job);
+    JobEntry& entry = Entry(start.job);
+    state_.agenda.TouchQueue();
     v1::Job& job = entry.job;
     const common::Generation previous =
         job.generations().empty() ? 0 : CurrentGeneration(job)->generation();
@@ -61,20 +64,31 @@ class Performer {
     CountNewest(&entry, &state_);
     Transition(&job, v1::STARTING, start.reason);
     TouchNodes(job);
+    CountStarted(&entry);
+    WakeInTime(entry);
   }
 
   void operator()(const MarkRunning& running) {
-    JobEntry& entry = Changed(running.job);
+    JobEntry& entry = Entry(running.job);
+    state_.agenda.TouchQueue();
     entry.start_by = absl::InfiniteFuture();
     entry.avoid.clear();
     entry.job.set_start_failures(0);
+    bool moves = false;
     for (const v1::Placement& placement : CurrentGeneration(entry.job)->placements()) {
       const auto node = state_.nodes.find(common::NodeId(placement.node_id()));
       if (node == state_.nodes.end()) continue;
       if (IsOnTrial(node->second.health)) state_.ledger.Touch(node->first);
       node->second.health = NodeHealth{};
+      moves |= node->second.drain == v1::MOVE_JOBS;
     }
     Transition(&entry.job, v1::RUNNING, running.reason);
+    WakeInTime(entry);
+    // The counts remain true, because all parts have started. So a look is needed only for what was
+    // less urgent than this step.
+    if (!entry.counts.known() || MayStep(entry) || entry.cancel || moves) {
+      state_.agenda.Touch(running.job);
+    }
   }
 
   void operator()(const StopGeneration& stop) {
@@ -195,6 +209,13 @@ class Performer {
     state_.agenda.Touch(id);
     state_.agenda.TouchQueue();
     return entry;
+  }
+
+  // Sets the time at which the job must be looked at even if nothing happens.
+  void WakeInTime(const JobEntry& entry) {
+    state_.agenda.WakeAt(common::JobId(entry.job.job_id()),
+                         std::min({entry.start_by, entry.end_by,
+                                   SilentFrom(state_, *CurrentGeneration(entry.job))}));
   }
 
   // Returns the record of the newest generation for the caller to change, and marks it

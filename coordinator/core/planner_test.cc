@@ -302,6 +302,7 @@ TEST_F(PlannerTest, OldGenerationRecordsGo) {
 // No known input leads to this. If one exists, the coordinator still works.
 TEST_F(PlannerTest, APlanThatDoesNotSettleIsContinuedLater) {
   ASSERT_OK(Report("a", 1, 1));
+  state_.limits.start_deadline = absl::ZeroDuration();  // So each start is looked at immediately.
   const common::JobId job = Submit().value();
   for (common::Generation generation = 1; generation <= 200; ++generation) {
     AddEnded(job, generation, &state_.nodes.at(common::NodeId("a")).observed)

@@ -34,8 +34,9 @@
 // * An earlier failure that is reported later replaces the cause. The policy then judges this
 //   failure instead (first_failure.h). The budget is therefore spent only at the end of the stop.
 //
-// A plan takes at most one step for each job. The caller performs the step and looks again. An
-// example: a job without restarts is cancelled just after its rank 1 has exited with code 3.
+// A plan takes at most one step for each job. The caller performs the step and looks again, unless
+// nothing can follow yet (perform.cc). An example: a job without restarts is cancelled just after
+// its rank 1 has exited with code 3.
 //
 // clang-format off
 //   look 1   RUNNING    4 holds: stop, next = fail, cause = rank 1, code 3
@@ -65,9 +66,11 @@
 namespace accel::coordinator {
 namespace {
 
+// Returns the nodes whose parts are such, or one more than a text names.
 std::vector<std::string> NodesWhere(const std::vector<Part>& parts, bool (*holds)(const Part&)) {
   std::vector<std::string> names;
   for (const Part& part : parts) {
+    if (static_cast<int>(names.size()) > kMaxNames) break;
     if (holds(part)) names.push_back(part.placement->node_name());
   }
   return names;
@@ -75,6 +78,11 @@ std::vector<std::string> NodesWhere(const std::vector<Part>& parts, bool (*holds
 
 bool NotStarted(const Part& part) { return !IsStarted(part); }
 bool EndedWell(const Part& part) { return part.ended_well; }
+
+MarkRunning Started(const v1::Job& job) {
+  return {common::JobId(job.job_id()),
+          absl::StrCat(DescribeWorld(CurrentGeneration(job)->placements()), ".")};
+}
 
 // One look at a job that holds nodes: the parts of its generation, and the step that follows.
 class JobView {
@@ -90,10 +98,7 @@ class JobView {
   std::optional<Action> NextStep() {
     if (job_.phase() == v1::STOPPING) return Stopping();
     const bool starting = job_.phase() == v1::STARTING;
-    if (starting && All(IsStarted)) {
-      return MarkRunning{id_,
-                         absl::StrCat(DescribeWorld(CurrentGeneration(job_)->placements()), ".")};
-    }
+    if (starting && All(IsStarted)) return Started(job_);
     if (All(EndedWell)) return Stop(v1::TO_SUCCEEDED, FailureGrace(state_.limits, job_.spec()));
     if (std::any_of(parts_.begin(), parts_.end(), IsSocketGone)) return Replan();
     if (auto failure = FirstFailure(entry_, parts_, now_)) return Failed(*std::move(failure));
@@ -219,14 +224,11 @@ class JobView {
     return stop;
   }
 
-  // Returns the nodes whose jobs an operator moves.
+  // Returns the nodes whose jobs an operator moves, or one more than a text names.
   std::vector<std::string> NodesToLeave() const {
-    std::vector<std::string> names;
-    for (const Part& part : parts_) {
-      if (part.node == nullptr || part.node->drain != v1::MOVE_JOBS) continue;
-      names.push_back(part.placement->node_name());
-    }
-    return names;
+    return NodesWhere(parts_, [](const Part& part) {
+      return part.node != nullptr && part.node->drain == v1::MOVE_JOBS;
+    });
   }
 
   StopGeneration Move(const std::vector<std::string>& nodes) const {
@@ -291,6 +293,12 @@ Look LookAtJob(const ClusterState& state, const JobEntry& job, absl::Time now) {
   Look look;
   if (job.job.phase() == v1::PENDING || job.job.phase() == v1::RESTARTING) {
     look.step = UnplacedStep(job, now, &look.wake_at);
+    return look;
+  }
+  // The counts say it without a look at each part.
+  const PartCounts& counts = job.counts;
+  if (job.job.phase() == v1::STARTING && counts.known() && counts.started() == counts.parts()) {
+    look.step = Started(job.job);
     return look;
   }
   JobView view(state, job, now);
