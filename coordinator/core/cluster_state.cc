@@ -81,16 +81,6 @@ absl::Time SilentFrom(const ClusterState& state) {
   return state.present_since + state.limits.longest_reconnect + NodeTimeout(state);
 }
 
-absl::Time SilentFrom(const ClusterState& state, const v1::GenerationRecord& generation) {
-  absl::Time first = absl::InfiniteFuture();
-  for (const v1::Placement& placement : generation.placements()) {
-    const auto node = state.nodes.find(common::NodeId(placement.node_id()));
-    const bool known = node != state.nodes.end();
-    first = std::min(first, known ? SilentFrom(state, node->second) : SilentFrom(state));
-  }
-  return first;
-}
-
 bool HasReported(const NodeEntry& node) { return node.last_heard != absl::InfinitePast(); }
 
 std::string WhyRefuses(const NodeEntry& node, absl::Time now) {

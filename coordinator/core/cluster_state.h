@@ -276,9 +276,6 @@ absl::Time SilentFrom(const ClusterState& state, const NodeEntry& node);
 // Returns the same time for a node that has not yet reported to this coordinator.
 absl::Time SilentFrom(const ClusterState& state);
 
-// Returns the earliest of these times for the nodes of a generation.
-absl::Time SilentFrom(const ClusterState& state, const v1::GenerationRecord& generation);
-
 // Returns true if the node has reported to this coordinator, not only to an earlier one.
 bool HasReported(const NodeEntry& node);
 

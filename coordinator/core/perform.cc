@@ -42,9 +42,11 @@ class Performer {
     record->set_master_addr(start.master_addr);
     record->set_master_port(start.master_port);
     record->mutable_placements()->Swap(&start.placements);
+    absl::Time silent_from = absl::InfiniteFuture();
     for (int rank = 0; rank < record->placements_size(); ++rank) {
       const v1::Placement& placement = record->placements(rank);
       NodeEntry& node = state_.nodes.at(common::NodeId(placement.node_id()));
+      silent_from = std::min(silent_from, SilentFrom(state_, node));
       node.jobs[start.job] = rank;
       if (placement.store_socket() != 0) node.consumed_sockets[placement.store_socket()] = true;
     }
@@ -65,7 +67,7 @@ class Performer {
     Transition(&job, v1::STARTING, start.reason);
     TouchNodes(job);
     CountStarted(&entry);
-    WakeInTime(entry);
+    WakeInTime(entry, silent_from);
   }
 
   void operator()(const MarkRunning& running) {
@@ -75,15 +77,17 @@ class Performer {
     entry.avoid.clear();
     entry.job.set_start_failures(0);
     bool moves = false;
+    absl::Time silent_from = absl::InfiniteFuture();
     for (const v1::Placement& placement : CurrentGeneration(entry.job)->placements()) {
       const auto node = state_.nodes.find(common::NodeId(placement.node_id()));
       if (node == state_.nodes.end()) continue;
+      silent_from = std::min(silent_from, SilentFrom(state_, node->second));
       if (IsOnTrial(node->second.health)) state_.ledger.Touch(node->first);
       node->second.health = NodeHealth{};
       moves |= node->second.drain == v1::MOVE_JOBS;
     }
     Transition(&entry.job, v1::RUNNING, running.reason);
-    WakeInTime(entry);
+    WakeInTime(entry, silent_from);
     // The counts remain true, because all parts have started. So a look is needed only for what was
     // less urgent than this step.
     if (!entry.counts.known() || MayStep(entry) || entry.cancel || moves) {
@@ -211,11 +215,11 @@ class Performer {
     return entry;
   }
 
-  // Sets the time at which the job must be looked at even if nothing happens.
-  void WakeInTime(const JobEntry& entry) {
+  // Sets the time at which the job must be looked at even if nothing happens. `silent_from` is the
+  // earliest at which one of its nodes would count as silent.
+  void WakeInTime(const JobEntry& entry, absl::Time silent_from) {
     state_.agenda.WakeAt(common::JobId(entry.job.job_id()),
-                         std::min({entry.start_by, entry.end_by,
-                                   SilentFrom(state_, *CurrentGeneration(entry.job))}));
+                         std::min({entry.start_by, entry.end_by, silent_from}));
   }
 
   // Returns the record of the newest generation for the caller to change, and marks it
