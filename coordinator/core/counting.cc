@@ -55,9 +55,9 @@ bool MayStep(const JobEntry& entry) {
   return entry.job.phase() != v1::STOPPING && counts.ended_well() == counts.parts();
 }
 
-void CountStarted(JobEntry* entry) {
-  const int parts = CurrentGeneration(entry->job)->placements_size();
-  entry->counts.SetAll({static_cast<size_t>(parts), PartFacts{.has_processes = true}});
+void CountPlaced(JobEntry* entry) {
+  const auto parts = static_cast<size_t>(CurrentGeneration(entry->job)->placements_size());
+  entry->counts.SetAll(std::vector<PartFacts>(parts, {.has_processes = true}));
 }
 
 void CountReport(const NodeEntry& node, absl::Time now, ClusterState* state) {

@@ -17,9 +17,9 @@ inline constexpr absl::Duration kExplainAfter = absl::Milliseconds(100);
 // Returns the counts of all parts of a job.
 PartCounts CountParts(const JobEntry& job, absl::Span<const Part> parts, absl::Time now);
 
-// Counts the parts of a generation that was just placed. Each of its nodes takes work, and has not
-// acted on the start yet.
-void CountStarted(JobEntry* entry);
+// Sets the counts of a generation that was just placed: none of its parts has started, and each may
+// have processes from now on.
+void CountPlaced(JobEntry* entry);
 
 // Returns true if the counts, which must be known, say that LookAtJob() may return a step now that
 // changes more than the reason. Other causes of a step are requests and time.

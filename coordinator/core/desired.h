@@ -41,9 +41,10 @@ struct Desired {
 // UTF-8. `accel launch` allows any bytes in arguments and paths, as the kernel does.
 v1::NodeDesired Whole(const Desired& desired);
 
-// Writes the bytes of the whole message to the memory that `allocate` returns for this size. A
-// message can be encoded in parts because a parser merges the fields that it finds twice: lists are
-// concatenated (https://protobuf.dev/programming-guides/encoding/#last-one-wins).
+// Calls `allocate` once with the size of the whole message, and writes the message to the memory
+// that it returns. A message can be encoded in parts because a parser merges the fields that it
+// finds twice: lists are concatenated
+// (https://protobuf.dev/programming-guides/encoding/#last-one-wins).
 void Encode(const Desired& desired, absl::FunctionRef<uint8_t*(size_t size)> allocate);
 
 }  // namespace accel::coordinator

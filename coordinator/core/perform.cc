@@ -66,7 +66,7 @@ class Performer {
     CountNewest(&entry, &state_);
     Transition(&job, v1::STARTING, start.reason);
     TouchNodes(job);
-    CountStarted(&entry);
+    CountPlaced(&entry);
     WakeInTime(entry, silent_from);
   }
 

@@ -38,6 +38,13 @@ class PerformTest : public ClusterStateTest {
     ASSERT_OK(Report(1, report));
   }
 
+  // Expects that the next plan stops the job, for this to follow.
+  void ExpectStops(const common::JobId& job, v1::AfterStop next) {
+    Rest();
+    EXPECT_EQ(Job(job).phase(), v1::STOPPING);
+    EXPECT_EQ(Job(job).next(), next);
+  }
+
   uint64_t sequence_ = 1;
 };
 
@@ -60,27 +67,21 @@ TEST_F(PerformTest, ACancelWithTheLastStartIsNotForgotten) {
   const common::JobId job = Place();
   ReportPart(job, v1::ObservedGeneration::RUNNING);
   ASSERT_OK(CancelJob(job, /*at_once=*/false, &state_, &changes_));
-  Rest();
-  EXPECT_EQ(Job(job).phase(), v1::STOPPING);
-  EXPECT_EQ(Job(job).next(), v1::TO_CANCELLED);
+  ExpectStops(job, v1::TO_CANCELLED);
 }
 
 TEST_F(PerformTest, ADrainWithTheLastStartIsNotForgotten) {
   const common::JobId job = Place();
   ReportPart(job, v1::ObservedGeneration::RUNNING);
   ASSERT_OK(DrainNode("a", v1::MOVE_JOBS, &state_, &changes_));
-  Rest();
-  EXPECT_EQ(Job(job).phase(), v1::STOPPING);
-  EXPECT_EQ(Job(job).next(), v1::TO_RESTARTING);
+  ExpectStops(job, v1::TO_RESTARTING);
 }
 
 TEST_F(PerformTest, ATimeLimitThatEndsWithTheLastStartIsNotForgotten) {
   const common::JobId job = Place();
   ReportPart(job, v1::ObservedGeneration::RUNNING);
   state_.jobs.at(job).end_by = now_;
-  Rest();
-  EXPECT_EQ(Job(job).phase(), v1::STOPPING);
-  EXPECT_EQ(Job(job).next(), v1::TO_FAILED);
+  ExpectStops(job, v1::TO_FAILED);
 }
 
 TEST_F(PerformTest, AJobMayEndTogetherWithItsLastStart) {

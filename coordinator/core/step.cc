@@ -66,7 +66,8 @@
 namespace accel::coordinator {
 namespace {
 
-// Returns the nodes whose parts are such, or one more than a text names.
+// Returns the names of the nodes whose parts fulfil the condition. Stops at kMaxNames + 1 names,
+// because a text with more than kMaxNames nodes names none of them.
 std::vector<std::string> NodesWhere(const std::vector<Part>& parts, bool (*holds)(const Part&)) {
   std::vector<std::string> names;
   for (const Part& part : parts) {
@@ -224,7 +225,7 @@ class JobView {
     return stop;
   }
 
-  // Returns the nodes whose jobs an operator moves, or one more than a text names.
+  // Returns the nodes whose jobs an operator moves, as many as NodesWhere() returns.
   std::vector<std::string> NodesToLeave() const {
     return NodesWhere(parts_, [](const Part& part) {
       return part.node != nullptr && part.node->drain == v1::MOVE_JOBS;
