@@ -71,12 +71,10 @@ void Inbox::PostReport(SessionId session, NodeReport report) {
     if (wakes) quiet_until_ = event.at + kQuiet;
     report_bytes_ -= place.bytes;
     if (!inserted) {
-      const News news = event.report.news;
+      const bool was_whole = event.report.is_whole();
       Replace(std::move(place.report), &event.report);
-      if (news != News::kDescription && event.report.news == News::kDescription) {
-        event.bytes =
-            SpaceOf(event.report.observed);  // It has got the description of the report before.
-      }
+      // It may have got the description of the report before.
+      if (event.report.is_whole() != was_whole) event.bytes = SpaceOf(event.report.observed);
     }
     if (report_bytes_ + event.bytes > kMaxReportBytes) {
       event.report = NodeReport();

@@ -46,23 +46,27 @@ void Sessions::Report(ReportEvent event, ClusterState* state, Changes* changes) 
   }
   if (!event.refused.ok()) return End(event.session, event.refused, state);
   Session& session = found->second;
-  const common::NodeId node(event.report.observed.node_id());
-  if (!session.node.empty() && session.node != node) {
+  const v1::NodeObserved& observed = event.report.observed;
+  if (!session.node.empty() && session.node.value() != observed.node_id()) {
     return End(event.session, absl::InvalidArgumentError("node_id: changed within one stream"),
                state);
   }
-  if (session.caller.kind == CallerKind::kNode && session.caller.name != node.value()) {
+  if (session.caller.kind == CallerKind::kNode && session.caller.name != observed.node_id()) {
     return End(event.session,
                absl::PermissionDeniedError(absl::StrCat(
                    "node_id: the report is not about node ", session.caller.name,
                    ", for which this agent's certificate is; was its state directory copied?")),
                state);
   }
-  const std::string name = event.report.observed.name();
-  if (const absl::Status named = CheckName(session.caller, name, *state); !named.ok()) {
-    return End(event.session, named, state);
+  if (event.report.is_whole()) {
+    const absl::Status named = CheckName(session.caller, observed.name(), *state);
+    if (!named.ok()) return End(event.session, named, state);
   }
   const absl::Time at = event.at;
+  // Observe() takes the report.
+  const bool is_first = session.node.empty();
+  const common::NodeId node(is_first ? observed.node_id() : "");
+  const std::string name = is_first ? observed.name() : "";
   const StaleCounts before = state->stale;
   SessionId superseded = 0;
   const absl::Status taken =
@@ -75,7 +79,7 @@ void Sessions::Report(ReportEvent event, ClusterState* state, Changes* changes) 
         state);
   }
   if (!taken.ok()) return End(event.session, taken, state);
-  if (session.node.empty()) {
+  if (is_first) {
     session.node = node;
     common::LogInfo("node connected", {{"node", name}, {"node_id", node.value()}});
   }

@@ -83,9 +83,9 @@ struct Limits {
 };
 
 struct NodeEntry {
-  v1::NodeObserved observed;      // The newest report of the newest incarnation.
-  int64_t observed_bytes = 0;     // Memory that `observed` takes.
-  int64_t description_bytes = 0;  // What its description takes of that (node_report.h).
+  v1::NodeObserved observed;   // The newest report of the newest incarnation.
+  int64_t observed_bytes = 0;  // Memory that `observed` takes.
+  int64_t state_bytes = 0;     // What all but its description takes of that (node_report.h).
   SessionId session = 0;
   v1::Drain drain = v1::NOT_DRAINED;
   absl::Time joined;      // Time of the first report over the present stream.
@@ -144,8 +144,9 @@ struct JobEntry {
   // first that ask them to stop it.
   uint64_t start_revision = 0;
   uint64_t stop_revision = 0;
-  // Counts of the parts, while the job holds nodes. A step that does not know what they are clears
-  // them, and the next look counts again.
+  // Counts of the parts, while the job holds nodes. The start of a generation sets them, and they
+  // remain true when the job becomes RUNNING. Any other step clears them, and the next look counts
+  // again.
   PartCounts counts;
   // Before this time, the reason of a STARTING or STOPPING job does not change only because the job
   // waits for other nodes (kExplainAfter in counting.h).

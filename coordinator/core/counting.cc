@@ -70,7 +70,7 @@ void CountReport(const NodeEntry& node, absl::Time now, ClusterState* state) {
     state->agenda.WakeBy(id, SilentFrom(*state, node));
     const bool stepped = MayStep(job);
     const bool named = NamesNodes(job);
-    const Part part = LookAtPart(*state, job, machine_rank, now);
+    const Part part = LookAtPart(*state, job, machine_rank, &node, now);
     if (!job.counts.Set(machine_rank, FactsOf(job, part, now))) continue;
     if (stepped || MayStep(job)) state->agenda.Touch(id);
     if (!named && !NamesNodes(job)) continue;

@@ -8,9 +8,10 @@
 
 namespace accel::coordinator {
 
-// Removes the generations that the coordinator knows and that have no part on the reporting node.
-// Returns the number of removed generations. Keeps generations that the coordinator does not know,
-// because the node must be asked to stop them.
-int64_t DropForeignGenerations(const ClusterState& state, v1::NodeObserved* report);
+// Removes the generations that the coordinator knows and that have no part on `node`, which the
+// report is about. Returns the number of removed generations. Keeps generations that the
+// coordinator does not know, because the node must be asked to stop them.
+int64_t DropForeignGenerations(const ClusterState& state, const NodeEntry& node,
+                               v1::NodeObserved* report);
 
 }  // namespace accel::coordinator

@@ -28,7 +28,7 @@ TEST(ForeignFactsTest, ANodeSpeaksOnlyForGenerationsThatItHas) {
   Add("j", 2, &report);  // Of node b.
   Add("j", 3, &report);  // Unknown.
   Add("other", 1, &report);
-  EXPECT_EQ(DropForeignGenerations(state, &report), 1);
+  EXPECT_EQ(DropForeignGenerations(state, state.nodes[common::NodeId("a")], &report), 1);
   ASSERT_EQ(report.generations_size(), 3);
   EXPECT_EQ(report.generations(0).generation(), 1);
   EXPECT_EQ(report.generations(1).generation(), 3);
@@ -51,7 +51,7 @@ TEST(ForeignFactsTest, TheIndexOfANodeDecidesOnlyAboutTheGenerationThatItIsFor) 
   report.set_node_id("a");
   Add("j", 1, &report);  // Of nodes b and c.
   Add("j", 2, &report);
-  EXPECT_EQ(DropForeignGenerations(state, &report), 1);
+  EXPECT_EQ(DropForeignGenerations(state, state.nodes[common::NodeId("a")], &report), 1);
   ASSERT_EQ(report.generations_size(), 1);
   EXPECT_EQ(report.generations(0).generation(), 2);
 }

@@ -1,8 +1,8 @@
-// A report as it arrives over an agent's stream, and what is new in it. Three quarters of its bytes
-// describe the node: its processors and GPUs, its store sockets, its addresses. Each report has
-// this description, which seldom changes. If the description is that of the report before, the
-// stream does not parse it (coordinator/report_reader.h). NodeReport then lacks it, and the
-// coordinator adds it when it keeps the report.
+// A report as it arrives over an agent's stream, and what is new in it. Most of its bytes describe
+// the node: its name and boot, its processors and GPUs, its store sockets, its addresses. Each
+// report has this description, which seldom changes. If the description is that of the report
+// before, the stream does not parse it (coordinator/report_reader.h). NodeReport then lacks it, and
+// the coordinator keeps that of the report before.
 #pragma once
 
 #include <algorithm>
@@ -26,15 +26,44 @@ struct NodeReport {
   // A report of which everything may be new. The conversion is implicit, because nothing is lost.
   NodeReport(v1::NodeObserved whole) : observed(std::move(whole)) {}
 
+  bool is_whole() const { return news == News::kDescription; }
+
   v1::NodeObserved observed;  // Has the description only if that may be new.
   News news = News::kDescription;
 };
 
-// Returns true if this field of NodeObserved is part of the description.
+// Returns true if this field of NodeObserved is part of the description. A field that this version
+// does not know is, so a report in which it changes is parsed as a whole.
 constexpr bool DescribesNode(int field) {
-  return field == v1::NodeObserved::kInventoryFieldNumber ||
-         field == v1::NodeObserved::kStoreSocketsFieldNumber ||
-         field == v1::NodeObserved::kAddressesFieldNumber;
+  switch (field) {
+    case v1::NodeObserved::kNodeIdFieldNumber:  // Says what the other fields are about.
+    case v1::NodeObserved::kSequenceFieldNumber:
+    case v1::NodeObserved::kGenerationsFieldNumber:
+    case v1::NodeObserved::kRefusesWorkFieldNumber:
+    case v1::NodeObserved::kAppliedVersionFieldNumber:
+    case v1::NodeObserved::kGoodbyeFieldNumber:
+    case v1::NodeObserved::kMadeUsFieldNumber:
+    case v1::NodeObserved::kAnsweredUsFieldNumber:
+      return false;
+    default:
+      return true;
+  }
+}
+
+// Moves all fields that are not part of the description to *to.
+inline void MoveState(v1::NodeObserved* from, v1::NodeObserved* to) {
+  if (from->node_id() != to->node_id()) to->set_node_id(from->node_id());
+  to->set_sequence(from->sequence());
+  to->mutable_generations()->Swap(from->mutable_generations());
+  if (from->refuses_work() != to->refuses_work()) {
+    to->mutable_refuses_work()->swap(*from->mutable_refuses_work());
+  }
+  to->set_applied_version(from->applied_version());
+  if (from->goodbye() != to->goodbye()) {
+    to->mutable_goodbye()->swap(*from->mutable_goodbye());
+  }
+  to->set_made_us(from->made_us());
+  to->set_answered_us(from->answered_us());
 }
 
 // Returns the memory that the report takes.
@@ -42,20 +71,18 @@ inline int64_t SpaceOf(const v1::NodeObserved& report) {
   return static_cast<int64_t>(report.SpaceUsedLong());
 }
 
-// Swaps the descriptions of two reports.
-inline void SwapDescriptions(v1::NodeObserved* a, v1::NodeObserved* b) {
-  v1::Inventory* const inventory = a->release_inventory();
-  a->set_allocated_inventory(b->release_inventory());
-  b->set_allocated_inventory(inventory);
-  a->mutable_store_sockets()->Swap(b->mutable_store_sockets());
-  a->mutable_addresses()->Swap(b->mutable_addresses());
+// Returns the part of it that MoveState() moves, without the node_id, which remains the same.
+inline int64_t SpaceOfState(const v1::NodeObserved& report) {
+  return static_cast<int64_t>(report.generations().SpaceUsedExcludingSelfLong() +
+                              report.refuses_work().capacity() + report.goodbye().capacity());
 }
 
 // Puts `newer` in the place of `older`, the report before it, which nobody has read. What is new in
 // either is then new in `newer`.
 inline void Replace(NodeReport older, NodeReport* newer) {
-  if (older.news == News::kDescription && newer->news != News::kDescription) {
-    SwapDescriptions(&older.observed, &newer->observed);
+  if (older.is_whole() && !newer->is_whole()) {
+    MoveState(&newer->observed, &older.observed);
+    newer->observed.Swap(&older.observed);
   }
   newer->news = std::max(newer->news, older.news);
 }

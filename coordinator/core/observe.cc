@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/check.h"
 #include "common/status_macros.h"
 #include "coordinator/core/counting.h"
 #include "coordinator/core/foreign_facts.h"
@@ -93,19 +94,18 @@ absl::Status CheckReportRoom(const ClusterState& state, int64_t before, int64_t 
 
 // Replaces the node's report by a newer one. An error has no effect.
 absl::Status Keep(NodeReport report, ClusterState* state, NodeEntry* node) {
-  v1::NodeObserved none;
-  const bool whole = report.news == News::kDescription;
-  const int64_t all = whole ? SpaceOf(report.observed) : 0;
-  if (whole) SwapDescriptions(&none, &report.observed);
-  const int64_t rest = SpaceOf(report.observed);
-  const int64_t description = whole ? all - rest : node->description_bytes;
-  const int64_t bytes = rest + description;
+  const int64_t state_bytes = SpaceOfState(report.observed);
+  const int64_t bytes = report.is_whole() ? SpaceOf(report.observed)
+                                          : node->observed_bytes - node->state_bytes + state_bytes;
   ACCEL_RETURN_IF_ERROR(CheckReportRoom(*state, node->observed_bytes, bytes));
-  SwapDescriptions(whole ? &none : &node->observed, &report.observed);
   state->report_bytes += bytes - node->observed_bytes;
   node->observed_bytes = bytes;
-  node->description_bytes = description;
-  node->observed = std::move(report.observed);
+  node->state_bytes = state_bytes;
+  if (report.is_whole()) {
+    node->observed = std::move(report.observed);
+  } else {
+    MoveState(&report.observed, &node->observed);
+  }
   return absl::OkStatus();
 }
 
@@ -118,11 +118,13 @@ void CountConnection(ClusterState* state, Changes* changes) {
 
 // Returns the node that the report is about. The first report of a session binds the session to the
 // node. A later report that contradicts the first is refused. Errors are those of Observe().
-absl::StatusOr<NodeEntry*> Bind(SessionId session, const v1::NodeObserved& report, absl::Time now,
+absl::StatusOr<NodeEntry*> Bind(SessionId session, const NodeReport& received, absl::Time now,
                                 ClusterState* state, Changes* changes, SessionId* superseded) {
+  const v1::NodeObserved& report = received.observed;
   const common::NodeId id(report.node_id());
   auto found = state->nodes.find(id);
   if (found == state->nodes.end() || found->second.session < session) {
+    ACCEL_CHECK(received.is_whole(), "a stream begins with a description");
     ACCEL_RETURN_IF_ERROR(CheckIdentity(*state, report, now));
     // The report takes the place of the node's former one, so only the difference needs memory.
     const int64_t before = found == state->nodes.end() ? 0 : found->second.observed_bytes;
@@ -154,8 +156,8 @@ absl::StatusOr<NodeEntry*> Bind(SessionId session, const v1::NodeObserved& repor
     node.joined = now;
     node.clock = NodeClock{};
     node.health = NodeHealth{};
-  } else if (node.observed.incarnation() != report.incarnation() ||
-             node.observed.name() != report.name()) {
+  } else if (received.is_whole() && (node.observed.incarnation() != report.incarnation() ||
+                                     node.observed.name() != report.name())) {
     return absl::InvalidArgumentError(absl::StrCat("the incarnation or the name of node ",
                                                    report.name(), " changed within one stream"));
   }
@@ -216,16 +218,17 @@ absl::Status Observe(SessionId session, NodeReport received, absl::Time now, Clu
                      Changes* changes, SessionId* superseded) {
   *superseded = 0;
   v1::NodeObserved& report = received.observed;
-  ACCEL_RETURN_IF_ERROR(CheckReport(report));
+  ACCEL_RETURN_IF_ERROR(CheckReport(received));
   ACCEL_RETURN_IF_ERROR(CheckAgainst(*state, report));
   CutTexts(&report);
-  ACCEL_ASSIGN_OR_RETURN(NodeEntry * node, Bind(session, report, now, state, changes, superseded));
+  ACCEL_ASSIGN_OR_RETURN(NodeEntry * node,
+                         Bind(session, received, now, state, changes, superseded));
   if (node->observed.sequence() >= report.sequence() && !node->observed.node_id().empty()) {
     ++state->stale.sessions;
     return absl::OkStatus();
   }
   CountStaleGenerations(report, state);
-  state->stale.foreign += DropForeignGenerations(*state, &report);
+  state->stale.foreign += DropForeignGenerations(*state, *node, &report);
   NoteCheckpoints(report, *node, now, state, changes);
   NoteRefusedPeers(report, state, changes);
   const common::NodeId id(report.node_id());
@@ -244,7 +247,8 @@ absl::Status Observe(SessionId session, NodeReport received, absl::Time now, Clu
     return absl::OkStatus();
   }
   if (MayChangeOffer(*node, received, ends_silence)) state->ledger.Touch(id);
-  const bool may_change_desired = is_first || ends_silence || MayChangeDesired(*node, report, now);
+  const bool may_change_desired =
+      is_first || ends_silence || MayChangeDesired(*node, received, now);
   ACCEL_RETURN_IF_ERROR(Keep(std::move(received), state, node));
   if (is_first) changes->registered.insert(id);
   node->last_heard = now;
@@ -274,7 +278,7 @@ void CloseSession(SessionId session, const common::NodeId& node, ClusterState* s
   // Protobuf keeps the memory of cleared elements for reuse. A copy takes only what it needs.
   v1::NodeObserved kept = entry.observed;
   entry.observed.Swap(&kept);
-  entry.description_bytes = 0;  // The next report has the description.
+  entry.state_bytes = SpaceOfState(entry.observed);
   const int64_t bytes = SpaceOf(entry.observed);
   state->report_bytes += bytes - entry.observed_bytes;
   entry.observed_bytes = bytes;

@@ -8,6 +8,7 @@
 
 #include "common/status_matchers.h"
 #include "coordinator/core/cluster_state_fixture.h"
+#include "coordinator/core/node_report_fixture.h"
 
 namespace accel::coordinator {
 namespace {
@@ -103,7 +104,7 @@ TEST_F(ObserveTest, ReportsAreCountedAndForgottenWithTheirStreams) {
 
 // A report without the description, which is that of the report before.
 NodeReport Next(uint64_t sequence, News news) {
-  NodeReport report = Observed("a", sequence);
+  NodeReport report = WithoutDescription(Observed("a", sequence));
   report.news = news;
   return report;
 }
@@ -142,6 +143,7 @@ TEST_F(PartialReports, TheDescriptionRemains) {
     EXPECT_EQ(Node().observed.inventory().gpus_size(), 8);
     EXPECT_EQ(Node().observed.store_sockets(0).id(), 7u);
     EXPECT_EQ(Node().observed.addresses(0), "10.0.0.1");
+    EXPECT_EQ(Node().observed.incarnation(), Observed("a", 1).incarnation());
   }
   // Nothing adds up.
   EXPECT_NEAR(static_cast<double>(state_.report_bytes), static_cast<double>(bytes), 100);
@@ -196,7 +198,7 @@ TEST_F(PartialReports, APartThatIsDroppedLaterIsNews) {
   first.mutable_generations(0)->set_generation(1);
   NodeEntry& b = state_.nodes.at(common::NodeId("b"));
   *b.observed.mutable_generations() = first.generations();
-  NodeReport again = v1::NodeObserved(first);
+  NodeReport again = WithoutDescription(first);
   again.news = News::kNothing;
   state_.ledger.Update(state_, now_);
   ASSERT_OK(Report(2, again));

@@ -56,19 +56,17 @@ void JudgeMissing(const JobEntry& job, const NodeEntry& node, Part* part) {
 
 }  // namespace
 
-Part LookAtPart(const ClusterState& state, const JobEntry& job, int machine_rank, absl::Time now) {
+Part LookAtPart(const ClusterState& state, const JobEntry& job, int machine_rank,
+                const NodeEntry* node, absl::Time now) {
   const v1::GenerationRecord& generation = *CurrentGeneration(job.job);
-  const v1::Placement& placement = generation.placements(machine_rank);
   Part part;
-  part.placement = &placement;
-  const auto node = state.nodes.find(common::NodeId(placement.node_id()));
-  if (node == state.nodes.end()) {
+  part.placement = &generation.placements(machine_rank);
+  part.node = node;
+  if (node == nullptr) {
     if (now >= SilentFrom(state)) Lose(&part, "it did not come back");
     return part;
   }
-  part.node = &node->second;
-  part.observed =
-      FindObserved(node->second, common::JobId(job.job.job_id()), generation.generation());
+  part.observed = FindObserved(*node, common::JobId(job.job.job_id()), generation.generation());
   if (part.observed != nullptr) {
     part.state = FromObserved(part.observed->state());
     part.ended_well = EndedWell(part);
@@ -76,26 +74,30 @@ Part LookAtPart(const ClusterState& state, const JobEntry& job, int machine_rank
   }
   // If the node has sent a goodbye, its part is lost. An exception is a part that is being stopped
   // while the agent is connected, because its end will still be reported (docs/decisions/0043).
-  const std::string& goodbye = node->second.observed.goodbye();
-  if (!goodbye.empty() && (job.job.phase() != v1::STOPPING || node->second.session == 0)) {
+  const std::string& goodbye = node->observed.goodbye();
+  if (!goodbye.empty() && (job.job.phase() != v1::STOPPING || node->session == 0)) {
     Lose(&part, goodbye);
     return part;
   }
-  if (now >= SilentFrom(state, node->second)) {
-    Lose(&part, HasReported(node->second) ? absl::StrCat("it has been silent for ",
-                                                         absl::FormatDuration(NodeTimeout(state)))
-                                          : "it did not come back");
+  if (now >= SilentFrom(state, *node)) {
+    Lose(&part, HasReported(*node) ? absl::StrCat("it has been silent for ",
+                                                  absl::FormatDuration(NodeTimeout(state)))
+                                   : "it did not come back");
   } else if (part.observed == nullptr) {
-    JudgeMissing(job, node->second, &part);
+    JudgeMissing(job, *node, &part);
   }
   return part;
 }
 
 std::vector<Part> LookAtParts(const ClusterState& state, const JobEntry& job, absl::Time now) {
   std::vector<Part> parts;
-  const int count = CurrentGeneration(job.job)->placements_size();
-  parts.reserve(static_cast<size_t>(count));
-  for (int i = 0; i < count; ++i) parts.push_back(LookAtPart(state, job, i, now));
+  const auto& placements = CurrentGeneration(job.job)->placements();
+  parts.reserve(static_cast<size_t>(placements.size()));
+  for (int i = 0; i < placements.size(); ++i) {
+    const auto node = state.nodes.find(common::NodeId(placements[i].node_id()));
+    const NodeEntry* const known = node == state.nodes.end() ? nullptr : &node->second;
+    parts.push_back(LookAtPart(state, job, i, known, now));
+  }
   return parts;
 }
 

@@ -26,8 +26,10 @@ struct Part {
   std::string loss;  // If kLost, the reason. It follows the words "node b was lost: ".
 };
 
-// Returns one part of the job's current generation. The job must hold nodes.
-Part LookAtPart(const ClusterState& state, const JobEntry& job, int machine_rank, absl::Time now);
+// Returns one part of the job's current generation. The job must hold nodes. `node` is the node of
+// the part, or null if the coordinator has no such node.
+Part LookAtPart(const ClusterState& state, const JobEntry& job, int machine_rank,
+                const NodeEntry* node, absl::Time now);
 
 // Returns the parts of the job's current generation, by machine rank. The job must hold nodes.
 std::vector<Part> LookAtParts(const ClusterState& state, const JobEntry& job, absl::Time now);

@@ -74,10 +74,7 @@ void CutLines(google::protobuf::RepeatedPtrField<std::string>* lines) {
   lines->DeleteSubrange(0, first);
 }
 
-}  // namespace
-
-absl::Status CheckReport(const v1::NodeObserved& report) {
-  ACCEL_RETURN_IF_ERROR(CheckName("node_id", report.node_id()));
+absl::Status CheckDescription(const v1::NodeObserved& report) {
   ACCEL_RETURN_IF_ERROR(CheckName("incarnation", report.incarnation()));
   ACCEL_RETURN_IF_ERROR(CheckName("name", report.name()));
   ACCEL_RETURN_IF_ERROR(Shorter("boot_id", report.boot_id(), kMaxIdBytes));
@@ -90,6 +87,10 @@ absl::Status CheckReport(const v1::NodeObserved& report) {
   for (const v1::StoreSocket& socket : report.store_sockets()) {
     ACCEL_RETURN_IF_ERROR(Shorter("the address of a socket", socket.address(), kMaxAddressBytes));
   }
+  return absl::OkStatus();
+}
+
+absl::Status CheckState(const v1::NodeObserved& report) {
   ACCEL_RETURN_IF_ERROR(AtMost("generations", report.generations_size(), kMaxReportedGenerations));
   for (const v1::ObservedGeneration& generation : report.generations()) {
     ACCEL_RETURN_IF_ERROR(Shorter("the job_id of a generation", generation.job_id(), kMaxIdBytes));
@@ -97,6 +98,14 @@ absl::Status CheckReport(const v1::NodeObserved& report) {
         AtMost("workers of a generation", generation.workers_size(), kMaxReportedWorkers));
   }
   return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status CheckReport(const NodeReport& report) {
+  ACCEL_RETURN_IF_ERROR(CheckName("node_id", report.observed.node_id()));
+  if (report.is_whole()) ACCEL_RETURN_IF_ERROR(CheckDescription(report.observed));
+  return CheckState(report.observed);
 }
 
 void CutTexts(v1::NodeObserved* report) {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "absl/status/status.h"
-#include "proto/node.pb.h"
+#include "coordinator/core/node_report.h"
 
 namespace accel::coordinator {
 
@@ -20,10 +20,10 @@ inline constexpr int kMaxReportedLines = 64;
 inline constexpr int kMaxReportedTextBytes = 4096;
 inline constexpr int kMaxReportedTailBytes = 16 << 10;  // All last lines of one worker together.
 
-// Checks the report. INVALID_ARGUMENT: a name is missing, a text is too long, or an address is not
-// numeric. RESOURCE_EXHAUSTED: a list is too long. Each message names the field, and the bound if
-// one is exceeded.
-absl::Status CheckReport(const v1::NodeObserved& report);
+// Checks all that the report has. INVALID_ARGUMENT: a name is missing, a text is too long, or an
+// address is not numeric. RESOURCE_EXHAUSTED: a list is too long. Each message names the field, and
+// the bound if one is exceeded.
+absl::Status CheckReport(const NodeReport& report);
 
 // Cuts the texts for people to the bounds above.
 void CutTexts(v1::NodeObserved* report);

@@ -26,7 +26,7 @@ bool IsInDesired(const v1::NodeObserved& report) {
 
 bool Repeats(const v1::NodeObserved& before, NodeReport* report) {
   v1::NodeObserved& observed = report->observed;
-  if (report->news != News::kDescription) {
+  if (!report->is_whole()) {
     return report->news == News::kNothing && HaveSameParts(observed, before);
   }
   // Nearly all other reports differ in this, and serializing costs more than the rest of a look.
@@ -44,9 +44,10 @@ bool MayChangeOffer(const NodeEntry& node, const NodeReport& report, bool ends_s
          std::min(before.applied_version(), report.observed.applied_version()) < node.settled_from;
 }
 
-bool MayChangeDesired(const NodeEntry& node, const v1::NodeObserved& report, absl::Time now) {
+bool MayChangeDesired(const NodeEntry& node, const NodeReport& report, absl::Time now) {
   const v1::NodeObserved& before = node.observed;
-  return before.boot_id() != report.boot_id() || IsInDesired(before) || IsInDesired(report) ||
+  const bool rebooted = report.is_whole() && before.boot_id() != report.observed.boot_id();
+  return rebooted || IsInDesired(before) || IsInDesired(report.observed) ||
          !node.consumed_sockets.empty() || NeedsAnswer(node, now);
 }
 

@@ -18,7 +18,7 @@ bool MayChangeOffer(const NodeEntry& node, const NodeReport& report, bool ends_s
 
 // Returns true if the report can change what the node must do (DesiredSignature()), or if the node
 // needs an answer. When a report changes a job, the step of the job touches all its nodes.
-bool MayChangeDesired(const NodeEntry& node, const v1::NodeObserved& report, absl::Time now);
+bool MayChangeDesired(const NodeEntry& node, const NodeReport& report, absl::Time now);
 
 // Returns true if the desired state should be sent again although it is unchanged, because the
 // node's answer tells how its clock differs (docs/decisions/0044).

@@ -40,28 +40,25 @@ class Stream {
       return false;
     }
     if (kept_.has_value() && whole.sequence() <= kept_->sequence()) return true;  // It is ignored.
-    v1::NodeObserved& observed = read->observed;
-    if (read->news != News::kDescription) {
-      ACCEL_CHECK(kept_.has_value(), "the first report is whole");
-      SwapDescriptions(&*kept_, &observed);
+    ACCEL_CHECK(kept_.has_value() || read->is_whole(), "the first report is whole");
+    if (read->news == News::kNothing) CheckRepeats(whole);
+    if (read->is_whole()) {
+      kept_ = std::move(read->observed);
+    } else {
+      MoveState(&read->observed, &*kept_);
     }
-    ACCEL_CHECK(Form(observed) == Form(whole), "nothing is lost, and nothing old remains");
-    if (read->news == News::kNothing) CheckRepeats(observed);
-    kept_ = std::move(whole);
+    ACCEL_CHECK(Form(*kept_) == Form(whole), "nothing is lost, and nothing old remains");
     return true;
   }
 
  private:
-  // Checks that the report equals the one before, which has lost its description, apart from the
-  // sequence and the times.
+  // Checks that the report equals the one before apart from the sequence and the times.
   void CheckRepeats(v1::NodeObserved report) const {
     v1::NodeObserved before = *kept_;
     for (v1::NodeObserved* each : {&before, &report}) {
       each->clear_sequence();
       each->clear_made_us();
       each->clear_answered_us();
-      v1::NodeObserved description;
-      SwapDescriptions(&description, each);
     }
     ACCEL_CHECK(Form(before) == Form(report), "nothing is new in a report without news");
   }
