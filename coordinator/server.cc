@@ -153,7 +153,10 @@ class GrpcServer final : public Server {
     // The users of the Unix socket own the coordinator.
     if (entries.tcp.has_value()) {
       reset_guard_.emplace([this](const std::string& peer) {
-        entrance_.NoteCut(HolderOf(gate_->CutPeer(peer)), peer,
+        // A connection that is closed remains in gRPC's list for a moment.
+        const std::optional<std::string> serial = gate_->CutPeer(peer);
+        if (!serial.has_value()) return;
+        entrance_.NoteCut(HolderOf(*serial), peer,
                           "it resets streams faster than they can be served");
       });
     }

@@ -301,12 +301,12 @@ void Gate::Cut(const std::string& serial) {
   }
 }
 
-std::string Gate::CutPeer(const std::string& peer) {
+std::optional<std::string> Gate::CutPeer(const std::string& peer) {
   const std::optional<PeerAddress> address = FromGrpcPeer(peer);
-  if (!address.has_value()) return "";
+  if (!address.has_value()) return std::nullopt;
   absl::MutexLock lock(&mutex_);
   const auto found = by_key_.find(address->key);
-  if (found == by_key_.end()) return "";
+  if (found == by_key_.end()) return std::nullopt;
   const ConnectionId id = found->second;
   std::string serial = state_.SerialOf(id);
   state_.Closed(id);

@@ -15,6 +15,7 @@
 #include <sys/types.h>
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -74,8 +75,9 @@ class Gate {
   void Cut(const std::string& serial);
 
   // Ends the connection of gRPC's `peer`. Returns the serial of the credential with which it has
-  // made a valid call. Empty if it has made no valid call, or if there is no such connection.
-  std::string CutPeer(const std::string& peer);
+  // made a valid call, or an empty text if it has made none. nullopt if there is no such
+  // connection.
+  std::optional<std::string> CutPeer(const std::string& peer);
 
   GateCounts counts();
 

@@ -11,6 +11,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <memory>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -204,7 +206,9 @@ TEST_F(GateTest, CutsTheConnectionsOfACredential) {
   gate_->Cut("07");
   EXPECT_TRUE(revoked.IsClosedWithin(kPatience));
   EXPECT_FALSE(other.IsClosedWithin(0));
-  EXPECT_EQ(gate_->CutPeer(other.Peer()), "08");
+  const std::string peer = other.Peer();
+  EXPECT_EQ(gate_->CutPeer(peer), "08");
+  EXPECT_EQ(gate_->CutPeer(peer), std::nullopt);
   EXPECT_TRUE(other.IsClosedWithin(kPatience));
 }
 
