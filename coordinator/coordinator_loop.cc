@@ -54,9 +54,7 @@ absl::Status CoordinatorLoop::Load() {
                            .cluster_id = options_.cluster_id,
                            .owner = options_.owner};
   ACCEL_ASSIGN_OR_RETURN(state_, Recover(rows, options_.limits, opening, &changes_));
-  for (const auto& [id, entry] : state_.jobs) {
-    watchers_.Publish(std::make_shared<const v1::Job>(entry.job));
-  }
+  for (auto& [id, entry] : state_.jobs) watchers_.Publish({}, &entry.job);
   if (!rows.empty()) {
     common::LogInfo("recovered what was stored", {{"found", DescribeRecovery(state_)},
                                                   {"cluster", state_.facts.cluster_id},
@@ -322,7 +320,7 @@ void CoordinatorLoop::Publish(const Changes& changes) {
   }
   for (const common::JobId& id : changes.erase) watchers_.Erase(id);
   for (const auto& [id, change] : changes.put) {
-    watchers_.Publish(std::make_shared<const v1::Job>(state_.jobs.at(id).job));
+    watchers_.Publish(change.generations, &state_.jobs.at(id).job);
   }
   // Reads the clock again, because the commit may have taken long.
   const absl::Time now = options_.clock->Now();

@@ -18,14 +18,16 @@ JobPtr As(const Caller& caller, const JobPtr& job) {
 
 }  // namespace
 
-void Watchers::Publish(JobPtr job) {
+void Watchers::Publish(const std::set<common::Generation>& changed, v1::Job* job) {
   const common::JobId id(job->job_id());
-  jobs_[id] = job;
-  NotifyWatchers(id, job);
+  const JobPtr version = versions_[id].Next(changed, job);
+  jobs_[id] = version;
+  NotifyWatchers(id, version);
 }
 
 void Watchers::Erase(const common::JobId& id) {
   jobs_.erase(id);
+  versions_.erase(id);
   if (by_job_.count(id) == 0) return;
   if (const JobPtr end = FindEvenIfDropped(id)) NotifyWatchers(id, end);
 }

@@ -10,6 +10,7 @@
 #include "coordinator/coordinator.h"
 #include "coordinator/core/ended_jobs.h"
 #include "coordinator/inbox.h"
+#include "coordinator/job_versions.h"
 
 namespace accel::coordinator {
 
@@ -24,8 +25,9 @@ class Watchers {
   // outlive this object.
   explicit Watchers(const EndedJobs* ended) : ended_(*ended) {}
 
-  // Replaces the committed version of the job and sends it to the job's watchers.
-  void Publish(JobPtr job);
+  // Makes *job the committed version of the job and sends it to the job's watchers. The arguments
+  // are those of JobVersions::Next().
+  void Publish(const std::set<common::Generation>& changed, v1::Job* job);
   // Removes the job. If the job has watchers, they have not received its end, because it ended and
   // was dropped within one commit. They get the end from `ended`.
   void Erase(const common::JobId& job);
@@ -57,6 +59,7 @@ class Watchers {
 
   const EndedJobs& ended_;
   std::map<common::JobId, JobPtr> jobs_;
+  std::map<common::JobId, JobVersions> versions_;  // For each of these jobs.
   std::map<WatchId, Watcher> watchers_;
   std::map<common::JobId, std::set<WatchId>> by_job_;
   int64_t watched_bytes_ = 0;
