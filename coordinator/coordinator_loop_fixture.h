@@ -44,14 +44,15 @@ struct ConnectedAgent {
   std::unique_ptr<AgentSession> session;
 };
 
-inline std::shared_ptr<ConnectedAgent> Connect(Coordinator* coordinator) {
+inline std::shared_ptr<ConnectedAgent> Connect(Coordinator* coordinator,
+                                               const Caller& caller = Owner()) {
   auto agent = std::make_shared<ConnectedAgent>();
   AgentCallbacks callbacks;
   callbacks.on_desired = [agent](const DesiredPtr& desired) {
     agent->desired.push_back(std::make_shared<const v1::NodeDesired>(Whole(*desired)));
   };
   callbacks.on_closed = [agent](absl::Status status) { agent->closed = status; };
-  agent->session = coordinator->OpenAgentSession(Owner(), std::move(callbacks));
+  agent->session = coordinator->OpenAgentSession(caller, std::move(callbacks));
   return agent;
 }
 

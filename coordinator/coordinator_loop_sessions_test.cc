@@ -2,8 +2,10 @@
 // sent its desired state again.
 
 #include <optional>
+#include <string>
 
 #include "coordinator/coordinator_loop_fixture.h"
+#include "coordinator/core/node_report_fixture.h"
 
 namespace accel::coordinator {
 namespace {
@@ -57,6 +59,40 @@ TEST_F(CoordinatorLoopTest, AReportThatMakesNoSenseEndsItsStream) {
   loop_.RunOnce();
   EXPECT_THAT(*agent->closed,
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("incarnation")));
+}
+
+// A node joins again with another name while a stream under the old one is open.
+TEST_F(CoordinatorLoopTest, AStreamUnderAFormerNameOfItsNodeEnds) {
+  const auto join_as = [this](const std::string& name) {
+    const auto act = [name](const AccessTurn& turn) {
+      v1::Member& member = turn.access->members[{v1::NODE_MEMBER, "id-a"}];
+      member.set_kind(v1::NODE_MEMBER);
+      member.set_id("id-a");
+      member.set_name(name);
+      turn.changes->members.insert({v1::NODE_MEMBER, "id-a"});
+      return absl::OkStatus();
+    };
+    loop_.WithAccess(act, [](const absl::Status& status) { EXPECT_OK(status); });
+    Settle();
+  };
+  const auto heartbeat = [](uint64_t sequence) {
+    NodeReport report = WithoutDescription(Observed(sequence));
+    report.news = News::kNothing;
+    return report;
+  };
+  join_as("a");
+  const auto agent = Connect(&loop_, {CallerKind::kNode, "id-a", "", Role::kViewer});
+  agent->session->Report(Observed(1));
+  Settle();
+  agent->session->Report(heartbeat(2));
+  Settle();
+  EXPECT_FALSE(agent->closed.has_value());
+  join_as("b");
+  agent->session->Report(heartbeat(3));
+  Settle();
+  ASSERT_TRUE(agent->closed.has_value());
+  EXPECT_THAT(*agent->closed,
+              StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr("joined as b")));
 }
 
 TEST_F(CoordinatorLoopTest, AnUnchangedDesiredStateIsNotSentAgain) {

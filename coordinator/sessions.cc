@@ -13,10 +13,18 @@ namespace accel::coordinator {
 
 namespace {
 
+// Returns the name of the node that the report is about.
+const std::string& NameIn(const NodeReport& report, const ClusterState& state) {
+  if (report.is_whole()) return report.observed.name();
+  const auto node = state.nodes.find(common::NodeId(report.observed.node_id()));
+  return node == state.nodes.end() ? report.observed.name() : node->second.observed.name();
+}
+
 // Checks that a node with a certificate has the name by which it joined. Otherwise it could take
 // the name of another node, which is how people tell nodes apart.
-absl::Status CheckName(const Caller& caller, const std::string& name, const ClusterState& state) {
+absl::Status CheckName(const Caller& caller, const NodeReport& report, const ClusterState& state) {
   if (caller.kind != CallerKind::kNode) return absl::OkStatus();
+  const std::string& name = NameIn(report, state);
   const auto member = state.access.members.find({v1::NODE_MEMBER, caller.name});
   if (member == state.access.members.end() || member->second.name() == name) {
     return absl::OkStatus();
@@ -58,12 +66,12 @@ void Sessions::Report(ReportEvent event, ClusterState* state, Changes* changes) 
                    ", for which this agent's certificate is; was its state directory copied?")),
                state);
   }
-  if (event.report.is_whole()) {
-    const absl::Status named = CheckName(session.caller, observed.name(), *state);
-    if (!named.ok()) return End(event.session, named, state);
+  // The member may have got another name since the report before.
+  if (const absl::Status named = CheckName(session.caller, event.report, *state); !named.ok()) {
+    return End(event.session, named, state);
   }
   const absl::Time at = event.at;
-  // Observe() takes the report.
+  // Copies what is needed after Observe(), which takes the report away.
   const bool is_first = session.node.empty();
   const common::NodeId node(is_first ? observed.node_id() : "");
   const std::string name = is_first ? observed.name() : "";
