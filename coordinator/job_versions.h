@@ -17,9 +17,9 @@ namespace accel::coordinator {
 // Not thread-safe, but versions are: they are read on any thread, and outlive this object.
 class JobVersions {
  public:
-  // Returns the next version, which equals *job. `changed` has each generation whose record was
-  // added or changed since the version before. *job is the same object each time, and is as it was
-  // when the call returns.
+  // Returns the next version, which equals *job. `changed` has each generation whose record has
+  // changed since the version before. It need not have those that no version had yet. After the
+  // call, *job is as it was before.
   std::shared_ptr<const v1::Job> Next(const std::set<common::Generation>& changed, v1::Job* job);
 
  private:

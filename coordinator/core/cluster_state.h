@@ -85,7 +85,7 @@ struct Limits {
 struct NodeEntry {
   v1::NodeObserved observed;   // The newest report of the newest incarnation.
   int64_t observed_bytes = 0;  // Memory that `observed` takes.
-  int64_t state_bytes = 0;     // What all but its description takes of that (node_report.h).
+  int64_t state_bytes = 0;     // SpaceOfState() of it (node_report.h).
   SessionId session = 0;
   v1::Drain drain = v1::NOT_DRAINED;
   absl::Time joined;      // Time of the first report over the present stream.
@@ -145,8 +145,8 @@ struct JobEntry {
   uint64_t start_revision = 0;
   uint64_t stop_revision = 0;
   // Counts of the parts, while the job holds nodes. The start of a generation sets them, and they
-  // remain true when the job becomes RUNNING. Any other step clears them, and the next look counts
-  // again.
+  // remain true when the job becomes RUNNING, or gets another reason. Any other step clears them,
+  // and the next look counts again.
   PartCounts counts;
   // Before this time, the reason of a STARTING or STOPPING job does not change only because the job
   // waits for other nodes (kExplainAfter in counting.h).
@@ -217,8 +217,9 @@ struct ClusterState {
 
 // The changes of a job, apart from its state, which is always stored.
 struct JobChange {
-  bool created = false;                      // The job and its spec are new.
-  std::set<common::Generation> generations;  // Records that were added, changed or dropped.
+  bool created = false;  // The job and its spec are new.
+  // Records that were added, changed or dropped. Only these are stored and published again.
+  std::set<common::Generation> generations;
 };
 
 // The changes of the state that are not yet stored and published.

@@ -33,7 +33,7 @@ struct NodeReport {
 };
 
 // Returns true if this field of NodeObserved is part of the description. A field that this version
-// does not know is, so a report in which it changes is parsed as a whole.
+// does not know is part of it, so a report in which that field changes is parsed as a whole.
 constexpr bool DescribesNode(int field) {
   switch (field) {
     case v1::NodeObserved::kNodeIdFieldNumber:  // Says what the other fields are about.
@@ -55,11 +55,12 @@ inline void MoveState(v1::NodeObserved* from, v1::NodeObserved* to) {
   if (from->node_id() != to->node_id()) to->set_node_id(from->node_id());
   to->set_sequence(from->sequence());
   to->mutable_generations()->Swap(from->mutable_generations());
-  if (from->refuses_work() != to->refuses_work()) {
+  // A field that is not set has no string, and to ask for one to change would make it.
+  if (!from->refuses_work().empty() || !to->refuses_work().empty()) {
     to->mutable_refuses_work()->swap(*from->mutable_refuses_work());
   }
   to->set_applied_version(from->applied_version());
-  if (from->goodbye() != to->goodbye()) {
+  if (!from->goodbye().empty() || !to->goodbye().empty()) {
     to->mutable_goodbye()->swap(*from->mutable_goodbye());
   }
   to->set_made_us(from->made_us());
@@ -71,7 +72,8 @@ inline int64_t SpaceOf(const v1::NodeObserved& report) {
   return static_cast<int64_t>(report.SpaceUsedLong());
 }
 
-// Returns the part of it that MoveState() moves, without the node_id, which remains the same.
+// Returns the part of SpaceOf() that MoveState() moves, without the node_id, which remains the
+// same.
 inline int64_t SpaceOfState(const v1::NodeObserved& report) {
   return static_cast<int64_t>(report.generations().SpaceUsedExcludingSelfLong() +
                               report.refuses_work().capacity() + report.goodbye().capacity());

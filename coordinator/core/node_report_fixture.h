@@ -30,6 +30,7 @@ inline void Change(const google::protobuf::FieldDescriptor& field, v1::NodeObser
   }
 }
 
+// Returns the report as a stream reads it if its description is that of the report before.
 inline v1::NodeObserved WithoutDescription(v1::NodeObserved report) {
   const google::protobuf::Descriptor& type = *v1::NodeObserved::GetDescriptor();
   for (int i = 0; i < type.field_count(); ++i) {

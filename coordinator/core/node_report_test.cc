@@ -33,6 +33,15 @@ TEST(NodeReportTest, TheStateIsAllButTheDescription) {
   }
 }
 
+TEST(NodeReportTest, ATextThatIsGoneIsGone) {
+  v1::NodeObserved before = Report();
+  before.set_goodbye("the host shuts down");
+  before.set_refuses_work("no disk");
+  v1::NodeObserved after = Report();
+  MoveState(&after, &before);
+  EXPECT_EQ(before.SerializeAsString(), Report().SerializeAsString());
+}
+
 TEST(NodeReportTest, AReportThatIsReplacedLeavesItsDescription) {
   const NodeReport older = Report();
   v1::NodeObserved whole = Report();

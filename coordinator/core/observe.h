@@ -15,7 +15,7 @@ namespace accel::coordinator {
 // a session binds the session to the node and takes the node over from an older session.
 // *superseded is then the older session, or 0 if there is none.
 //
-// A report without the node's description must follow one of the same session.
+// The first report of a session must have the node's description.
 //
 // Refuses or ignores what has an older incarnation, session, sequence or generation, and counts it
 // (invariant 5). Returns OK for a report that is out of sequence, which has no effect. Reports of a

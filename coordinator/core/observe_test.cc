@@ -137,8 +137,14 @@ TEST_F(PartialReports, TheDescriptionRemains) {
   const int64_t bytes = state_.report_bytes;
   for (uint64_t sequence = 2; sequence < 10; ++sequence) {
     NodeReport report = Next(sequence, News::kState);
-    report.observed.set_refuses_work(sequence % 2 == 0 ? "no disk" : "");
+    if (sequence % 2 == 0) {
+      report.observed.set_refuses_work(std::string(1000, 'x'));
+      for (int i = 0; i < 10; ++i) report.observed.add_generations()->set_job_id("j");
+    }
     ASSERT_OK(Report(1, report));
+    // The bytes are those of the report that is kept.
+    EXPECT_NEAR(static_cast<double>(Node().observed_bytes),
+                static_cast<double>(SpaceOf(Node().observed)), 100);
     EXPECT_EQ(Node().observed.refuses_work(), report.observed.refuses_work());
     EXPECT_EQ(Node().observed.inventory().gpus_size(), 8);
     EXPECT_EQ(Node().observed.store_sockets(0).id(), 7u);
