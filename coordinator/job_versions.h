@@ -5,7 +5,6 @@
 // placements of all its generations (docs/decisions/0094).
 #pragma once
 
-#include <map>
 #include <memory>
 #include <set>
 
@@ -21,14 +20,13 @@ class JobVersions {
   // changed since the version before. It need not have those that no version had yet. After the
   // call, *job is as it was before.
   std::shared_ptr<const v1::Job> Next(const std::set<common::Generation>& changed, v1::Job* job);
+  // Returns the newest version. There must be one.
+  std::shared_ptr<const v1::Job> newest() const;
 
  private:
-  using Record = std::shared_ptr<v1::GenerationRecord>;
-
   struct Version;
 
-  std::shared_ptr<v1::JobSpec> spec_;
-  std::map<common::Generation, Record> records_;  // Those of the newest version.
+  std::shared_ptr<const Version> newest_;
 };
 
 }  // namespace accel::coordinator

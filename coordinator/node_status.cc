@@ -1,6 +1,7 @@
 #include "coordinator/node_status.h"
 
 #include <algorithm>
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -16,9 +17,10 @@ struct Held {
   std::set<int> gpus;
 };
 
-std::map<std::string, Held> HeldByNode(const std::map<common::JobId, JobPtr>& jobs) {
+std::map<std::string, Held> HeldByNode(const std::map<common::JobId, JobVersions>& jobs) {
   std::map<std::string, Held> held;
-  for (const auto& [id, job] : jobs) {
+  for (const auto& [id, versions] : jobs) {
+    const std::shared_ptr<const v1::Job> job = versions.newest();
     if (!HoldsNodes(job->phase())) continue;
     const v1::GenerationRecord& generation = *CurrentGeneration(*job);
     for (const v1::Placement& placement : generation.placements()) {
@@ -53,7 +55,8 @@ v1::NodeStatus DescribeNode(const ClusterState& state, const NodeEntry& node, co
 }  // namespace
 
 v1::ListNodesResponse DescribeNodes(const ClusterState& state,
-                                    const std::map<common::JobId, JobPtr>& jobs, absl::Time now) {
+                                    const std::map<common::JobId, JobVersions>& jobs,
+                                    absl::Time now) {
   std::map<std::string, Held> held = HeldByNode(jobs);
   v1::ListNodesResponse response;
   response.set_heartbeat_ms(absl::ToInt64Milliseconds(Heartbeat(state)));

@@ -4,8 +4,8 @@
 #include <map>
 
 #include "absl/time/time.h"
-#include "coordinator/coordinator.h"
 #include "coordinator/core/cluster_state.h"
+#include "coordinator/job_versions.h"
 #include "proto/service.pb.h"
 
 namespace accel::coordinator {
@@ -13,6 +13,7 @@ namespace accel::coordinator {
 // Describes each node: its newest report, and the generations and GPUs that the committed `jobs`
 // hold on it. Sorted by the node's name, then by its id.
 v1::ListNodesResponse DescribeNodes(const ClusterState& state,
-                                    const std::map<common::JobId, JobPtr>& jobs, absl::Time now);
+                                    const std::map<common::JobId, JobVersions>& jobs,
+                                    absl::Time now);
 
 }  // namespace accel::coordinator

@@ -20,14 +20,11 @@ JobPtr As(const Caller& caller, const JobPtr& job) {
 
 void Watchers::Publish(const std::set<common::Generation>& changed, v1::Job* job) {
   const common::JobId id(job->job_id());
-  const JobPtr version = versions_[id].Next(changed, job);
-  jobs_[id] = version;
-  NotifyWatchers(id, version);
+  NotifyWatchers(id, jobs_[id].Next(changed, job));
 }
 
 void Watchers::Erase(const common::JobId& id) {
   jobs_.erase(id);
-  versions_.erase(id);
   if (by_job_.count(id) == 0) return;
   if (const JobPtr end = FindEvenIfDropped(id)) NotifyWatchers(id, end);
 }
@@ -45,7 +42,7 @@ void Watchers::NotifyWatchers(const common::JobId& id, const JobPtr& job) {
 
 JobPtr Watchers::FindEvenIfDropped(const common::JobId& id) const {
   const auto job = jobs_.find(id);
-  if (job != jobs_.end()) return job->second;
+  if (job != jobs_.end()) return job->second.newest();
   const EndedJob* ended = ended_.Find(id);
   return ended == nullptr ? nullptr : std::make_shared<const v1::Job>(ToJob(*ended));
 }
@@ -84,7 +81,7 @@ void Watchers::Unwatch(WatchId watch) {
 void Watchers::List(ListJobsEvent list) const {
   std::vector<JobPtr> listed;
   if (list.job.empty()) {
-    for (const auto& [id, job] : jobs_) listed.push_back(As(list.caller, job));
+    for (const auto& [id, job] : jobs_) listed.push_back(As(list.caller, job.newest()));
   } else {
     const JobPtr job = FindEvenIfDropped(list.job);
     if (job == nullptr) return list.done(NoSuchJob(list.job));
@@ -95,7 +92,7 @@ void Watchers::List(ListJobsEvent list) const {
 
 absl::StatusOr<JobPtr> Watchers::Find(const common::JobId& job) const {
   const auto found = jobs_.find(job);
-  if (found != jobs_.end()) return found->second;
+  if (found != jobs_.end()) return found->second.newest();
   if (ended_.Find(job) == nullptr) return NoSuchJob(job);
   return absl::NotFoundError(
       absl::StrCat("job ", job.value(), " ended so long ago that only its end is known"));

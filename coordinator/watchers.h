@@ -39,7 +39,7 @@ class Watchers {
   // Returns the committed version of a job. NOT_FOUND: there is no such job, or it is
   // no longer kept.
   absl::StatusOr<JobPtr> Find(const common::JobId& job) const;
-  const std::map<common::JobId, JobPtr>& jobs() const { return jobs_; }
+  const std::map<common::JobId, JobVersions>& jobs() const { return jobs_; }
 
   // Ends all watches with UNAVAILABLE.
   void Close();
@@ -58,8 +58,7 @@ class Watchers {
   void NotifyWatchers(const common::JobId& id, const JobPtr& job);
 
   const EndedJobs& ended_;
-  std::map<common::JobId, JobPtr> jobs_;
-  std::map<common::JobId, JobVersions> versions_;  // For each of these jobs.
+  std::map<common::JobId, JobVersions> jobs_;  // Each has a version.
   std::map<WatchId, Watcher> watchers_;
   std::map<common::JobId, std::set<WatchId>> by_job_;
   int64_t watched_bytes_ = 0;
