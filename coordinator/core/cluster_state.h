@@ -85,7 +85,6 @@ struct Limits {
 struct NodeEntry {
   v1::NodeObserved observed;   // The newest report of the newest incarnation.
   int64_t observed_bytes = 0;  // Memory that `observed` takes.
-  int64_t state_bytes = 0;     // SpaceOfState() of it (node_report.h).
   SessionId session = 0;
   v1::Drain drain = v1::NOT_DRAINED;
   absl::Time joined;      // Time of the first report over the present stream.

@@ -94,13 +94,12 @@ absl::Status CheckReportRoom(const ClusterState& state, int64_t before, int64_t 
 
 // Replaces the node's report by a newer one. An error has no effect.
 absl::Status Keep(NodeReport report, ClusterState* state, NodeEntry* node) {
-  const int64_t state_bytes = SpaceOfState(report.observed);
   const int64_t bytes = report.is_whole() ? SpaceOf(report.observed)
-                                          : node->observed_bytes - node->state_bytes + state_bytes;
+                                          : node->observed_bytes - SpaceOfState(node->observed) +
+                                                SpaceOfState(report.observed);
   ACCEL_RETURN_IF_ERROR(CheckReportRoom(*state, node->observed_bytes, bytes));
   state->report_bytes += bytes - node->observed_bytes;
   node->observed_bytes = bytes;
-  node->state_bytes = state_bytes;
   if (report.is_whole()) {
     node->observed = std::move(report.observed);
   } else {
@@ -278,7 +277,6 @@ void CloseSession(SessionId session, const common::NodeId& node, ClusterState* s
   // Protobuf keeps the memory of cleared elements for reuse. A copy takes only what it needs.
   v1::NodeObserved kept = entry.observed;
   entry.observed.Swap(&kept);
-  entry.state_bytes = SpaceOfState(entry.observed);
   const int64_t bytes = SpaceOf(entry.observed);
   state->report_bytes += bytes - entry.observed_bytes;
   entry.observed_bytes = bytes;
