@@ -75,20 +75,15 @@ TEST_F(CoordinatorLoopTest, AStreamUnderAFormerNameOfItsNodeEnds) {
     loop_.WithAccess(act, [](const absl::Status& status) { EXPECT_OK(status); });
     Settle();
   };
-  const auto heartbeat = [](uint64_t sequence) {
-    NodeReport report = WithoutDescription(Observed(sequence));
-    report.news = News::kNothing;
-    return report;
-  };
   join_as("a");
   const auto agent = Connect(&loop_, {CallerKind::kNode, "id-a", "", Role::kViewer});
   agent->session->Report(Observed(1));
   Settle();
-  agent->session->Report(heartbeat(2));
+  agent->session->Report(Partial(Observed(2), News::kNothing));
   Settle();
   EXPECT_FALSE(agent->closed.has_value());
   join_as("b");
-  agent->session->Report(heartbeat(3));
+  agent->session->Report(Partial(Observed(3), News::kNothing));
   Settle();
   ASSERT_TRUE(agent->closed.has_value());
   EXPECT_THAT(*agent->closed,

@@ -40,4 +40,11 @@ inline v1::NodeObserved WithoutDescription(v1::NodeObserved report) {
   return report;
 }
 
+// Returns the report as that stream passes it on, with the news that it found.
+inline NodeReport Partial(const v1::NodeObserved& report, News news) {
+  NodeReport partial = WithoutDescription(report);
+  partial.news = news;
+  return partial;
+}
+
 }  // namespace accel::coordinator

@@ -48,8 +48,7 @@ TEST(NodeReportTest, AReportThatIsReplacedLeavesItsDescription) {
   whole.set_sequence(2);
   whole.set_goodbye("the host shuts down");
   whole.clear_generations();
-  NodeReport newer = WithoutDescription(whole);
-  newer.news = News::kState;
+  NodeReport newer = Partial(whole, News::kState);
   Replace(older, &newer);
   EXPECT_TRUE(newer.is_whole());
   EXPECT_EQ(newer.observed.SerializeAsString(), whole.SerializeAsString());

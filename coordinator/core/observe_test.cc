@@ -103,11 +103,7 @@ TEST_F(ObserveTest, ReportsAreCountedAndForgottenWithTheirStreams) {
 }
 
 // A report without the description, which is that of the report before.
-NodeReport Next(uint64_t sequence, News news) {
-  NodeReport report = WithoutDescription(Observed("a", sequence));
-  report.news = news;
-  return report;
-}
+NodeReport Next(uint64_t sequence, News news) { return Partial(Observed("a", sequence), news); }
 
 class PartialReports : public ClusterStateTest {
  protected:
@@ -204,10 +200,8 @@ TEST_F(PartialReports, APartThatIsDroppedLaterIsNews) {
   first.mutable_generations(0)->set_generation(1);
   NodeEntry& b = state_.nodes.at(common::NodeId("b"));
   *b.observed.mutable_generations() = first.generations();
-  NodeReport again = WithoutDescription(first);
-  again.news = News::kNothing;
   state_.ledger.Update(state_, now_);
-  ASSERT_OK(Report(2, again));
+  ASSERT_OK(Report(2, Partial(first, News::kNothing)));
   EXPECT_EQ(b.observed.generations_size(), 0);
   EXPECT_TRUE(LedgerIsTouched());
 }
