@@ -158,7 +158,8 @@ struct JobEntry {
 
 // Counts of reports that were ignored because they are out of date (invariant 5).
 struct StaleCounts {
-  // Reports that are out of sequence or came over a session that a newer one has replaced.
+  // Reports whose sequence number did not rise, or whose session was over or replaced by a newer
+  // one.
   int64_t sessions = 0;
   // Reported parts that still have processes of a generation that is over.
   int64_t generations = 0;
@@ -251,7 +252,8 @@ absl::Duration Heartbeat(const ClusterState& state);
 // Otherwise puts everything on the agenda and returns true.
 bool GrowForNodes(size_t nodes, ClusterState* state);
 
-// Puts all unfinished jobs and the queue on the agenda, and touches all nodes.
+// Makes the next plan look at everything: at all unfinished jobs, at the queue, and at what each
+// node offers to jobs.
 void TouchAll(ClusterState* state);
 
 // Returns null if there is no such job.

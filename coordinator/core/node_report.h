@@ -23,7 +23,7 @@ enum class News {
 
 struct NodeReport {
   NodeReport() = default;
-  // A report of which everything may be new. The conversion is implicit, because nothing is lost.
+  // A report of which everything may be new. Not explicit, because the conversion loses nothing.
   NodeReport(v1::NodeObserved whole) : observed(std::move(whole)) {}
 
   bool is_whole() const { return news == News::kDescription; }

@@ -143,8 +143,9 @@ absl::StatusOr<NodeEntry*> Bind(SessionId session, const NodeReport& received, a
   if (node.session != session) {
     *superseded = node.session;
     if (node.observed.incarnation() != report.incarnation()) {
-      // The new agent ignores desired states for the agent before it. Claims on sockets remain,
-      // because no agent reuses their ids.
+      // Desired states that are on their way name the agent before, so the new one ignores them,
+      // and nothing has to be awaited. Claims on sockets remain, because agents of a node never use
+      // the id of a socket twice.
       node.settled_from = 0;
     }
     TakeName(report, node, state);

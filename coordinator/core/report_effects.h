@@ -17,7 +17,8 @@ bool Repeats(const v1::NodeObserved& before, NodeReport* report);
 bool MayChangeOffer(const NodeEntry& node, const NodeReport& report, bool ends_silence);
 
 // Returns true if the report can change what the node must do (DesiredSignature()), or if the node
-// needs an answer. When a report changes a job, the step of the job touches all its nodes.
+// needs an answer. Leaves out what follows if the report changes a job, because the step of a job
+// puts all its nodes into Changes::nodes.
 bool MayChangeDesired(const NodeEntry& node, const NodeReport& report, absl::Time now);
 
 // Returns true if the desired state should be sent again although it is unchanged, because the

@@ -1,7 +1,7 @@
-// The coordinator's own gate, in front of gRPC. It accepts all connections. gRPC receives only
-// connections that have sent a complete first record of the right protocol, a few at a time, in a
-// fair order. A connection that makes no valid call in time is cut. The rules are
-// in coordinator/gate/core/gate_state.h (docs/decisions/0051).
+// The coordinator's own gate, in front of gRPC. It accepts all connections. gRPC receives a TCP
+// connection only after its first TLS record is complete, and receives a few at a time, in a fair
+// order. A TCP connection that makes no valid call in time is cut. The rules are in
+// coordinator/gate/core/gate_state.h (docs/decisions/0051).
 //
 // gRPC's own acceptor is not used, because it stops forever when accept() first finds no free
 // descriptor (gRPC 1.51; docs/decisions/0022).
