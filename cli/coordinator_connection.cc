@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "cli/coordinator_channel.h"
 #include "cli/login_renewal.h"
 #include "common/grpc_status.h"
 #include "common/status_macros.h"
@@ -17,41 +18,16 @@
 namespace accel::cli {
 namespace {
 
-// gRPC's own back-off between two attempts to connect. It is short because common::Backoff in
-// follow_job.cc already limits how often a call is made.
-constexpr int kFirstReconnectMs = 20;
-constexpr int kLongestReconnectMs = 500;
-// Time limit of one attempt to connect, which gRPC calls the minimum back-off. The coordinator may
-// be several hundred milliseconds away, behind a tunnel, on a busy machine.
-constexpr int kConnectTimeoutMs = 10'000;
 // Limit of a renewal, by which it delays a command at most.
 constexpr std::chrono::seconds kRenewalLimit(1);
 // A login that cannot be renewed is named if it ends within this time.
 constexpr absl::Duration kUrgent = absl::Hours(24 * 7);
-// Large enough for `accel status --json` with thousands of jobs. gRPC's default of 4 MiB is not.
-constexpr int kLargestMessage = 256 << 20;
-
-grpc::ChannelArguments Arguments() {
-  grpc::ChannelArguments arguments;
-  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);  // A coordinator is never behind a proxy.
-  arguments.SetInt(GRPC_ARG_SERVICE_CONFIG_DISABLE_RESOLUTION, 1);
-  arguments.SetInt(GRPC_ARG_DNS_MIN_TIME_BETWEEN_RESOLUTIONS_MS, 1000);  // The default is 30 s.
-  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, kFirstReconnectMs);
-  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kConnectTimeoutMs);
-  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kLongestReconnectMs);
-  // A watch lasts as long as its job. Keep-alives detect a peer that vanished without closing.
-  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 20'000);
-  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 20'000);
-  arguments.SetMaxReceiveMessageSize(kLargestMessage);
-  security::ExpectServerName(&arguments);
-  return arguments;
-}
 
 }  // namespace
 
 CoordinatorStubs::CoordinatorStubs(const std::string& target,
                                    const std::shared_ptr<grpc::ChannelCredentials>& credentials)
-    : channel(grpc::CreateCustomChannel(target, credentials, Arguments())),
+    : channel(grpc::CreateCustomChannel(target, credentials, CoordinatorChannelArguments())),
       coordinator(v1::Coordinator::NewStub(channel)),
       operations(v1::Operations::NewStub(channel)),
       access(v1::Access::NewStub(channel)),

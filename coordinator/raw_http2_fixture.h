@@ -19,52 +19,14 @@
 #include "absl/time/clock.h"
 #include "common/unique_fd.h"
 #include "coordinator/access/memory_credential_table.h"
+#include "coordinator/calls/http2_frames.h"
 #include "coordinator/members/cluster_authority.h"
 #include "coordinator/service_fixture.h"
 #include "security/server_credentials.h"
 
 namespace accel::coordinator {
-enum FrameType : char {
-  kData = 0,
-  kHeaders = 1,
-  kResetStream = 3,
-  kSettings = 4,
-  kPing = 6,
-  kContinuation = 9
-};
-constexpr char kEndStream = 1;
-constexpr char kEndHeaders = 4;
-
-inline std::string Frame(FrameType type, char flags, uint32_t stream, const std::string& payload) {
-  std::string frame;
-  for (const int shift : {16, 8, 0}) frame += static_cast<char>(payload.size() >> shift);
-  frame += type;
-  frame += flags;
-  for (const int shift : {24, 16, 8, 0}) frame += static_cast<char>(stream >> shift);
-  return frame + payload;
-}
-
-// Returns an integer with a prefix of 7 bits (RFC 7541, section 5.1).
-inline std::string HpackLength(uint64_t length) {
-  if (length < 127) return std::string(1, static_cast<char>(length));
-  std::string bytes(1, '\x7f');
-  for (length -= 127; length >= 128; length >>= 7) bytes += static_cast<char>(length | 128);
-  return bytes + static_cast<char>(length);
-}
-
-// Returns the bytes of a header that is not in HPACK's tables.
-inline std::string Literal(const std::string& name, const std::string& value) {
-  std::string text(1, '\0');
-  for (const std::string& part : {name, value})
-    absl::StrAppend(&text, HpackLength(part.size()), part);
-  return text;
-}
-
 inline std::string RequestHeaders(const std::string& method = "ListNodes") {
-  return absl::StrCat("\x83\x87",  // :method POST, :scheme https
-                      Literal(":path", "/accel.v1.Coordinator/" + method),
-                      Literal(":authority", "coordinator"), Literal("te", "trailers"),
-                      Literal("content-type", "application/grpc"));
+  return RequestHeaders("https", "/accel.v1.Coordinator/" + method);
 }
 
 // A cluster with one user, and a server for it. Made before the server.
