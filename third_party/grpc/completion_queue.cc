@@ -17,7 +17,6 @@
 #include <grpc/support/log.h>
 #include <grpc/support/port_platform.h>
 #include <grpc/support/sync.h>
-#include <grpcpp/version_info.h>
 
 #include "src/core/lib/debug/stats.h"
 #include "src/core/lib/debug/stats_data.h"
@@ -34,13 +33,7 @@
 #include "src/core/lib/iomgr/pollset.h"
 #include "src/core/lib/surface/api_trace.h"
 #include "src/core/lib/surface/event_string.h"
-
-#ifdef NDEBUG
-#error "The types would differ from those of the system's gRPC."
-#endif
-static_assert(GRPC_CPP_VERSION_MAJOR == 1 && GRPC_CPP_VERSION_MINOR == 51 &&
-                  GRPC_CPP_VERSION_PATCH == 1,
-              "tools/setup has unpacked the source of another version than the system's gRPC");
+#include "third_party/grpc/same_types.h"
 
 #define NDEBUG
 #include "completion_queue.inc"
