@@ -19,9 +19,10 @@ void RefuseCompression(grpc::ServerBuilder* builder) {
   builder->AddChannelArgument(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0);
 }
 
-// Returns the number of queues and of their threads. It is the number of threads that the
-// callback API of gRPC would have.
-unsigned Queues() { return std::clamp(std::thread::hardware_concurrency() / 2, 2U, 16U); }
+// Returns the number of queues and of their threads. The other half of the cores is for those who
+// answer the calls. More queues cost more for each event, because the thread that receives an event
+// wakes the one whose queue it belongs to (docs/decisions/0092).
+unsigned Queues() { return std::clamp(std::thread::hardware_concurrency() / 2, 1U, 16U); }
 
 }  // namespace
 
