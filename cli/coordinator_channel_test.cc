@@ -49,7 +49,7 @@ class QuietServer {
     std::string preface;
     if (!coordinator::ReadExactly(connection.get(), kPrefaceBytes, &preface)) return;
     Send(connection.get(), coordinator::Frame(coordinator::kSettings, 0, 0, ""));
-    while (const auto frame = coordinator::ReadFrame(connection.get())) {
+    while (const auto frame = coordinator::ReadFrameFrom(connection.get())) {
       if ((frame->flags & coordinator::kAck) != 0) continue;
       if (frame->type == coordinator::kSettings) {
         Send(connection.get(),

@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 
 #include <cstdio>
 #include <memory>
@@ -67,10 +68,11 @@ class RawHttp2Test : protected Cluster, public ServiceTest {
     SSL_CTX_set_alpn_protos(context_.get(), reinterpret_cast<const unsigned char*>("\x02h2"), 3);
     tls_stream_ = Handshake(context_.get(), fd_.get());
     EXPECT_NE(tls_stream_, nullptr);
-    EXPECT_EQ(fcntl(fd_.get(), F_SETFL, O_NONBLOCK), 0);
     EXPECT_TRUE(Send(absl::StrCat("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", Frame(kSettings, 0, 0, ""))));
     // A whole call first, so that the gate counts the connection as one with a valid caller.
     EXPECT_TRUE(Send(Call(1, RequestHeaders())));
+    EXPECT_TRUE(AwaitAnswer());
+    EXPECT_EQ(fcntl(fd_.get(), F_SETFL, O_NONBLOCK), 0);
   }
 
   using TlsStream = std::unique_ptr<SSL, decltype(&SSL_free)>;
@@ -104,6 +106,27 @@ class RawHttp2Test : protected Cluster, public ServiceTest {
   static std::string Call(uint32_t stream, const std::string& headers) {
     return absl::StrCat(Frame(kHeaders, kEndHeaders, stream, headers),
                         Frame(kData, kEndStream, stream, std::string(5, '\0')));
+  }
+
+  // Reads until the only call on the connection has ended. Returns false if the server closes it or
+  // does not answer.
+  bool AwaitAnswer() {
+    const timeval limit{.tv_sec = 20, .tv_usec = 0};
+    setsockopt(fd_.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+    const auto read = [this](size_t size, std::string* bytes) {
+      bytes->resize(size);
+      for (size_t have = 0; have < size;) {
+        const int more =
+            SSL_read(tls_stream_.get(), bytes->data() + have, static_cast<int>(size - have));
+        if (more <= 0) return false;
+        have += static_cast<size_t>(more);
+      }
+      return true;
+    };
+    while (const auto frame = ReadFrame(read)) {
+      if (frame->type == kHeaders && (frame->flags & kEndStream) != 0) return true;
+    }
+    return false;
   }
 
   // Returns false if the connection has been closed. Polls for reading too, because a blocked write

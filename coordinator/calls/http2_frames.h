@@ -46,14 +46,21 @@ inline bool ReadExactly(int socket, size_t size, std::string* bytes) {
   return size == 0 || recv(socket, bytes->data(), size, MSG_WAITALL) == static_cast<ssize_t>(size);
 }
 
-inline std::optional<ReceivedFrame> ReadFrame(int socket) {
+// read(size, bytes) reads exactly `size` bytes, or returns false.
+template <typename Read>
+std::optional<ReceivedFrame> ReadFrame(Read read) {
   std::string header;
-  if (!ReadExactly(socket, 9, &header)) return std::nullopt;
+  if (!read(9, &header)) return std::nullopt;
   const auto at = [&header](size_t i) { return static_cast<unsigned char>(header[i]); };
   ReceivedFrame frame{at(3), at(4), (at(5) | at(6) | at(7) | at(8)) != 0, ""};
   const size_t size = size_t{at(0)} << 16 | size_t{at(1)} << 8 | at(2);
-  if (!ReadExactly(socket, size, &frame.payload)) return std::nullopt;
+  if (!read(size, &frame.payload)) return std::nullopt;
   return frame;
+}
+
+inline std::optional<ReceivedFrame> ReadFrameFrom(int socket) {
+  return ReadFrame(
+      [socket](size_t size, std::string* bytes) { return ReadExactly(socket, size, bytes); });
 }
 
 // Returns an integer with a prefix of 7 bits (RFC 7541, section 5.1).

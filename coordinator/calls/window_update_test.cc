@@ -162,7 +162,7 @@ class FrameClient {
   // Reads until after the first frame for which is_last(frame) is true.
   template <typename IsLast>
   bool ReadUntil(IsLast is_last) {
-    while (const auto frame = ReadFrame(fd_.get())) {
+    while (const auto frame = ReadFrameFrom(fd_.get())) {
       if (IsAnnouncement(*frame)) {
         uint32_t more = 0;
         for (const char byte : frame->payload) more = more << 8 | static_cast<unsigned char>(byte);
