@@ -21,7 +21,7 @@ namespace {
 constexpr int kLimitSeconds = 20;
 constexpr size_t kPrefaceBytes = 24;  // "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".
 
-// Accepts one connection. Answers its pings and nothing else, and then no longer the pings either.
+// Accepts one connection. Answers so many pings and nothing else.
 class QuietServer {
  public:
   explicit QuietServer(int pings_to_answer)
@@ -38,9 +38,16 @@ class QuietServer {
     port_ = ntohs(at.sin_port);
     thread_ = std::thread([this, pings_to_answer] { Serve(pings_to_answer); });
   }
-  ~QuietServer() { thread_.join(); }
+  ~QuietServer() {
+    if (thread_.joinable()) thread_.join();
+  }
 
   int port() const { return port_; }
+  // Returns the number of pings that the client sends until it closes the connection.
+  int AwaitPings() {
+    thread_.join();
+    return pings_;
+  }
 
  private:
   // Returns when the client closes the connection.
@@ -55,7 +62,7 @@ class QuietServer {
         Send(connection.get(),
              coordinator::Frame(coordinator::kSettings, coordinator::kAck, 0, ""));
       }
-      if (frame->type == coordinator::kPing && pings_to_answer-- > 0) {
+      if (frame->type == coordinator::kPing && ++pings_ <= pings_to_answer) {
         Send(connection.get(),
              coordinator::Frame(coordinator::kPing, coordinator::kAck, 0, frame->payload));
       }
@@ -67,14 +74,14 @@ class QuietServer {
 
   const common::UniqueFd listener_;
   int port_ = 0;
+  int pings_ = 0;
   std::thread thread_;
 };
 
-// By default, gRPC sends only two keep-alives to a peer to which it sends no data. It sends at most
-// one per second.
+// By default, gRPC sends only two keep-alives to a peer to which it sends no data.
 TEST(CoordinatorChannelTest, AWatchThatOnlyListensNoticesThatTheCoordinatorVanishesLater) {
   QuietServer server(/*pings_to_answer=*/3);
-  const grpc::ChannelArguments arguments = CoordinatorChannelArguments(/*keepalive_ms=*/100);
+  const grpc::ChannelArguments arguments = CoordinatorChannelArguments(/*keepalive_ms=*/1000);
   grpc::GenericStub stub(grpc::CreateCustomChannel(absl::StrCat("127.0.0.1:", server.port()),
                                                    grpc::InsecureChannelCredentials(), arguments));
   grpc::CompletionQueue queue;
@@ -90,6 +97,7 @@ TEST(CoordinatorChannelTest, AWatchThatOnlyListensNoticesThatTheCoordinatorVanis
   bool ok = false;
   ASSERT_TRUE(queue.Next(&tag, &ok) && ok);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAVAILABLE) << status.error_message();
+  EXPECT_EQ(server.AwaitPings(), 4);
 }
 
 }  // namespace

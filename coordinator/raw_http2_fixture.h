@@ -26,6 +26,7 @@
 #include "security/server_credentials.h"
 
 namespace accel::coordinator {
+
 inline std::string RequestHeaders(const std::string& method = "ListNodes") {
   return RequestHeaders("https", "/accel.v1.Coordinator/" + method);
 }

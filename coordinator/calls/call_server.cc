@@ -19,18 +19,15 @@ void RefuseCompression(grpc::ServerBuilder* builder) {
   builder->AddChannelArgument(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0);
 }
 
-// Returns the number of queues and of their threads. The other half of the cores is for those who
-// answer the calls. More queues cost more for each event, because the thread that receives an event
-// wakes the one whose queue it belongs to (docs/decisions/0092).
-unsigned Queues() { return std::clamp(std::thread::hardware_concurrency() / 2, 1U, 16U); }
-
 }  // namespace
 
-CallServer::CallServer(Handlers handlers, grpc::ServerBuilder* builder)
+unsigned QueuesOfMachine() { return std::clamp(std::thread::hardware_concurrency() / 2, 1U, 16U); }
+
+CallServer::CallServer(Handlers handlers, grpc::ServerBuilder* builder, unsigned queues)
     : handlers_(std::move(handlers)) {
   RefuseCompression(builder);
   builder->RegisterAsyncGenericService(&service_);
-  for (unsigned i = 0; i < Queues(); ++i) queues_.push_back(builder->AddCompletionQueue());
+  for (unsigned i = 0; i < queues; ++i) queues_.push_back(builder->AddCompletionQueue());
 }
 
 void CallServer::Start() {

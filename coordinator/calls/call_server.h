@@ -22,14 +22,19 @@
 
 namespace accel::coordinator {
 
+// Returns half the number of cores, from 1 to 16. The other half is for the threads that answer the
+// calls. More queues cost more for each event, because the thread that receives an event wakes the
+// one whose queue it belongs to (docs/decisions/0092).
+unsigned QueuesOfMachine();
+
 // Thread-safe. The order of calls is: constructor, ServerBuilder::BuildAndStart(), Start(),
 // Stop(). If the server does not start, nothing else may be called. The grpc::Server must be
 // deleted before this object.
 class CallServer {
  public:
   // Registers the handlers with the server that is being built. What they use must live until
-  // Stop() returns.
-  CallServer(Handlers handlers, grpc::ServerBuilder* builder);
+  // Stop() returns. `queues` is at least 1.
+  CallServer(Handlers handlers, grpc::ServerBuilder* builder, unsigned queues = QueuesOfMachine());
 
   // Begins to serve calls.
   void Start();

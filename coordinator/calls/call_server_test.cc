@@ -163,7 +163,8 @@ class Waiting final : public CallReactor {
   Events& events_;
 };
 
-class CallServerTest : public ::testing::Test {
+// With as many queues as the parameter says.
+class CallServerTest : public ::testing::TestWithParam<unsigned> {
  protected:
   CallServerTest() {
     Handlers handlers;
@@ -177,7 +178,7 @@ class CallServerTest : public ::testing::Test {
     const std::string address = absl::StrCat("unix:", folder_, "/socket");
     builder.AddListeningPort(address, grpc::InsecureServerCredentials());
     builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
-    calls_ = std::make_unique<CallServer>(std::move(handlers), &builder);
+    calls_ = std::make_unique<CallServer>(std::move(handlers), &builder, GetParam());
     server_ = builder.BuildAndStart();
     calls_->Start();
     channel_ = grpc::CreateChannel(address, grpc::InsecureChannelCredentials());
@@ -214,34 +215,36 @@ class CallServerTest : public ::testing::Test {
   std::shared_ptr<grpc::Channel> channel_;
 };
 
-TEST_F(CallServerTest, AMethodWithOneRequestIsServedWithItsMessage) {
+INSTANTIATE_TEST_SUITE_P(Queues, CallServerTest, ::testing::Values(1, 3));
+
+TEST_P(CallServerTest, AMethodWithOneRequestIsServedWithItsMessage) {
   ClientCall call(channel_, "/accel.Test/Greet");
   EXPECT_TRUE(call.Write("rank 0"));
   EXPECT_EQ(call.Read(), "hello rank 0");
   EXPECT_OK(call.Finish());
 }
 
-TEST_F(CallServerTest, AHandlerRefusesWithItsStatus) {
+TEST_P(CallServerTest, AHandlerRefusesWithItsStatus) {
   ClientCall call(channel_, "/accel.Test/Greet");
   EXPECT_TRUE(call.Write(""));
   EXPECT_EQ(call.Read(), "");
   EXPECT_EQ(call.Finish(), absl::InvalidArgumentError("a greeting needs a name"));
 }
 
-TEST_F(CallServerTest, ACallWithoutItsRequestIsRefused) {
+TEST_P(CallServerTest, ACallWithoutItsRequestIsRefused) {
   ClientCall call(channel_, "/accel.Test/Greet");
   EXPECT_TRUE(call.Leave());
   EXPECT_EQ(call.Finish(), absl::InvalidArgumentError("the call has no request"));
 }
 
-TEST_F(CallServerTest, AnUnknownMethodIsRefused) {
+TEST_P(CallServerTest, AnUnknownMethodIsRefused) {
   for (const char* const method : {"/accel.Test/Wave", "/accel.Other/Greet", "/"}) {
     ClientCall call(channel_, method);
     EXPECT_EQ(call.Finish(), absl::UnimplementedError("there is no such method"));
   }
 }
 
-TEST_F(CallServerTest, AStreamEndsWhenItsCallerHasNoMoreMessages) {
+TEST_P(CallServerTest, AStreamEndsWhenItsCallerHasNoMoreMessages) {
   ClientCall call(channel_, "/accel.Test/Echo");
   for (int i = 0; i < 20; ++i) {
     EXPECT_TRUE(call.Write(absl::StrCat("message ", i)));
@@ -252,7 +255,7 @@ TEST_F(CallServerTest, AStreamEndsWhenItsCallerHasNoMoreMessages) {
 }
 
 // Many more than a queue is ready to take at once.
-TEST_F(CallServerTest, ThousandStreamsAreServedAtOnce) {
+TEST_P(CallServerTest, ThousandStreamsAreServedAtOnce) {
   std::vector<std::unique_ptr<ClientCall>> calls;
   for (int i = 0; i < 1'000; ++i) {
     calls.push_back(std::make_unique<ClientCall>(channel_, "/accel.Test/Echo"));
@@ -261,7 +264,7 @@ TEST_F(CallServerTest, ThousandStreamsAreServedAtOnce) {
   for (int i = 0; i < 1'000; ++i) EXPECT_EQ(calls[i]->Read(), absl::StrCat("call ", i));
 }
 
-TEST_F(CallServerTest, TheEventsOfACallComeOneAtATime) {
+TEST_P(CallServerTest, TheEventsOfACallComeOneAtATime) {
   ClientCall call(channel_, "/accel.Test/Busy");
   for (int i = 0; i < 200; ++i) {
     EXPECT_TRUE(call.Write("report"));
@@ -272,7 +275,7 @@ TEST_F(CallServerTest, TheEventsOfACallComeOneAtATime) {
   EXPECT_EQ(overlaps_, 0);
 }
 
-TEST_F(CallServerTest, ACallWhoseCallerHasGoneIsKeptUntilItsHandlerFinishes) {
+TEST_P(CallServerTest, ACallWhoseCallerHasGoneIsKeptUntilItsHandlerFinishes) {
   ClientCall call(channel_, "/accel.Test/Wait");
   events_.begun.WaitForNotification();
   call.Cancel();
@@ -282,7 +285,7 @@ TEST_F(CallServerTest, ACallWhoseCallerHasGoneIsKeptUntilItsHandlerFinishes) {
   events_.deleted.WaitForNotification();
 }
 
-TEST_F(CallServerTest, ACallWhoseTimeIsOverIsCancelled) {
+TEST_P(CallServerTest, ACallWhoseTimeIsOverIsCancelled) {
   ClientCall call(channel_, "/accel.Test/Wait", std::chrono::milliseconds(100));
   events_.cancelled.WaitForNotification();
   events_.call->Finish(absl::OkStatus());
@@ -290,7 +293,7 @@ TEST_F(CallServerTest, ACallWhoseTimeIsOverIsCancelled) {
   EXPECT_TRUE(absl::IsDeadlineExceeded(call.Finish()));
 }
 
-TEST_F(CallServerTest, AMessageThatIsTooLargeEndsItsCall) {
+TEST_P(CallServerTest, AMessageThatIsTooLargeEndsItsCall) {
   for (const char* const method : {"/accel.Test/Greet", "/accel.Test/Echo"}) {
     ClientCall call(channel_, method);
     call.Write(std::string(kMaxMessageBytes + 1, 'x'));
@@ -309,7 +312,7 @@ TEST(CallServer, AServerThatCannotListenNeedsNoStop) {
   EXPECT_EQ(builder.BuildAndStart(), nullptr);
 }
 
-TEST_F(CallServerTest, StopWaitsForCallsThatOthersFinish) {
+TEST_P(CallServerTest, StopWaitsForCallsThatOthersFinish) {
   ClientCall call(channel_, "/accel.Test/Wait");
   events_.begun.WaitForNotification();
   std::thread finisher([this] {

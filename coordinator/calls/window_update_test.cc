@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
@@ -205,7 +206,7 @@ class WindowUpdateTest : public ::testing::Test {
   int sent_ = 0;
 };
 
-TEST_F(WindowUpdateTest, AStreamIsAnnouncedWhenHalfOfItsWindowIsUsed) {
+TEST_F(WindowUpdateTest, AWindowIsAnnouncedWhenHalfOfItIsUsed) {
   for (int i = 0; i < 32; ++i) SendMessages(1);
   ASSERT_GT(client_.window(), kWindow / 2);
   SendMessages(1);
@@ -213,7 +214,7 @@ TEST_F(WindowUpdateTest, AStreamIsAnnouncedWhenHalfOfItsWindowIsUsed) {
   EXPECT_GE(client_.window(), kWindow);
 }
 
-TEST_F(WindowUpdateTest, AStreamIsAnnouncedEarlierOnlyWithWhatIsWrittenAnyway) {
+TEST_F(WindowUpdateTest, AWindowIsAnnouncedEarlierOnlyWithWhatIsWrittenAnyway) {
   const int before = client_.announcements();
   SendMessages(20);
   ASSERT_TRUE(client_.ReadUntilPong());
@@ -230,53 +231,52 @@ TEST_F(WindowUpdateTest, AMessageLargerThanWhatIsLeftOfTheWindowIsAnnounced) {
   EXPECT_GE(client_.window(), 100'000 - first);
 }
 
-// A channel to a server whose initial windows have a size.
 struct Windows {
-  int client;
-  int server;
-  bool probe;  // Whether the client looks for the size by itself.
+  int initial;  // In bytes, of the server, and of the client if it does not probe.
+  bool probe;   // The client finds a size by itself.
 };
 
 class Echoes : public ::testing::TestWithParam<Windows> {};
 
+// gRPC has no window below 5 bytes. Small windows fill up before half of gRPC's default is used.
 INSTANTIATE_TEST_SUITE_P(Windows, Echoes,
-                         ::testing::Values(Windows{kWindow, kWindow, true},
-                                           Windows{kWindow, kWindow, false},
-                                           Windows{100, 100, false}, Windows{0, 0, false},
-                                           Windows{1 << 20, 1000, true}));
+                         ::testing::Values(Windows{kWindow, true}, Windows{kWindow, false},
+                                           Windows{100, false}, Windows{5, false}));
 
 TEST_P(Echoes, MessagesOfAllSizesArrive) {
-  TestServer server(GetParam().server);
+  TestServer server(GetParam().initial);
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, GetParam().probe ? 1 : 0);
-  arguments.SetInt(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, GetParam().client);
+  arguments.SetInt(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, GetParam().initial);
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   arguments.SetMaxReceiveMessageSize(kLargestMessage);
   grpc::GenericStub stub(grpc::CreateCustomChannel(absl::StrCat("127.0.0.1:", server.port()),
                                                    grpc::InsecureChannelCredentials(), arguments));
+  grpc::ByteBuffer received;
   grpc::CompletionQueue queue;
+  void* tag = nullptr;
+  bool ok = false;
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(kLimitSeconds));
   const auto stream = stub.PrepareCall(&context, "/accel.Test/Echo", &queue);
-  void* tag = nullptr;
-  bool ok = false;
+  const absl::Cleanup end = [&] {
+    context.TryCancel();
+    queue.Shutdown();
+    while (queue.Next(&tag, &ok)) {
+    }
+  };
   stream->StartCall(nullptr);
   ASSERT_TRUE(queue.Next(&tag, &ok) && ok);
   std::mt19937 random(1);
   for (int i = 0; i < 200; ++i) {
-    const size_t size = random() % (1u << (random() % 21));
-    const grpc::Slice sent(std::string(size, static_cast<char>('a' + i % 26)));
-    grpc::ByteBuffer received;
+    const uint32_t below = 1u << (random() % 21);
+    const grpc::Slice sent(std::string(random() % below, static_cast<char>('a' + i % 26)));
     stream->Write(grpc::ByteBuffer(&sent, 1), nullptr);
     stream->Read(&received, nullptr);
     for (int done = 0; done < 2; ++done) ASSERT_TRUE(queue.Next(&tag, &ok) && ok) << i;
     grpc::Slice echoed;
     ASSERT_TRUE(received.DumpToSingleSlice(&echoed).ok());
     ASSERT_EQ(std::string(echoed.begin(), echoed.end()), std::string(sent.begin(), sent.end()));
-  }
-  context.TryCancel();
-  queue.Shutdown();
-  while (queue.Next(&tag, &ok)) {
   }
 }
 
