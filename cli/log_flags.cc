@@ -21,7 +21,7 @@ constexpr char kFooter[] =
     "stopped: no line is lost, and none comes twice.\n\n"
     "Exit codes: 0; 2: wrong usage; 1: any other error, for example if there is no such job, "
     "generation or rank, if a part of the output is not available, or if the coordinator does not "
-    "come back within 2 minutes.";
+    "come back within 2 minutes. With --follow, the command waits for it without a limit.";
 
 absl::Status ReadGrep(const std::string& value, std::string* to) {
   if (value.empty()) return absl::InvalidArgumentError("it must not be empty");

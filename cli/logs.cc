@@ -94,7 +94,7 @@ absl::StatusOr<bool> PrintGeneration(CoordinatorClient& client, const v1::Job& j
                       .json = flags.json},
                      console);
   WarnOfTooManyRanks(job, flags, generation, console);
-  RetryDeadline deadline(kWatchRetryFor, client, console);
+  RetryDeadline deadline(flags.follow ? kUntilItIsBack : kReadRetryFor, client, console);
   while (true) {
     const absl::Status read = client.ReadLogs(
         cursor.Rest(), [&] { deadline.Open(); },
@@ -116,7 +116,7 @@ absl::StatusOr<std::optional<v1::Job>> AwaitGeneration(CoordinatorClient& client
                                                        const Console& console) {
   const auto has_next = [after](const v1::Job& job) { return NextGeneration(job, after) != 0; };
   ACCEL_ASSIGN_OR_RETURN(v1::Job job,
-                         WaitForJob(client, job_id, has_next, kWatchRetryFor, console));
+                         WaitForJob(client, job_id, has_next, kUntilItIsBack, console));
   if (!has_next(job)) return std::nullopt;
   return job;
 }

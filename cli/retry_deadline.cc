@@ -1,6 +1,7 @@
 #include "cli/retry_deadline.h"
 
 #include <algorithm>
+#include <string>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
@@ -10,6 +11,7 @@ namespace accel::cli {
 namespace {
 
 constexpr absl::Duration kSteady = absl::Seconds(1);
+constexpr absl::Duration kLongestWait = absl::Minutes(1);  // Then the call is tried anyway.
 
 }  // namespace
 
@@ -26,13 +28,15 @@ bool RetryDeadline::Pause(const absl::Status& why) {
     give_up_at_ = now + longest_;
     backoff_.Reset();
     reported_ = true;
-    PrintMessage(console_, absl::StrCat(why.message(), "\naccel: trying again for ",
-                                        absl::FormatDuration(longest_)));
+    const std::string until = longest_ == kUntilItIsBack
+                                  ? "until it is back"
+                                  : absl::StrCat("for ", absl::FormatDuration(longest_));
+    PrintMessage(console_, absl::StrCat(why.message(), "\naccel: trying again ", until));
   }
   opened_at_ = absl::InfiniteFuture();
   if (left() <= absl::ZeroDuration()) return false;
   absl::SleepFor(std::min(backoff_.Next(), left()));
-  client_.AwaitConnection(std::max(left(), absl::ZeroDuration()));
+  client_.AwaitConnection(std::clamp(left(), absl::ZeroDuration(), kLongestWait));
   return true;
 }
 

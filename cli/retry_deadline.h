@@ -9,15 +9,17 @@
 
 namespace accel::cli {
 
-// Time for which a command that waits for a job tolerates the absence of its coordinator. It is
-// long enough for an upgrade or a reboot.
-inline constexpr absl::Duration kWatchRetryFor = absl::Minutes(2);
+// Time for which a command that prints what there is tolerates the absence of its coordinator.
+inline constexpr absl::Duration kReadRetryFor = absl::Minutes(2);
+// The same for a command that waits for a job. A job needs no coordinator while it runs, however
+// long the absence lasts, so only the user ends the command.
+inline constexpr absl::Duration kUntilItIsBack = absl::InfiniteDuration();
 
 // Returns true if the coordinator may have carried out the request, or may do so later.
 bool IsWorthARetry(const absl::Status& status);
 
-// Waits between attempts, until `longest` has passed since the first failure of an outage. Reports
-// the start and the end of each outage. Not thread-safe.
+// Waits between attempts, until `longest`, which may be infinite, has passed since the first
+// failure of an outage. Reports the start and the end of each outage. Not thread-safe.
 class RetryDeadline {
  public:
   RetryDeadline(absl::Duration longest, CoordinatorClient& client, const Console& console)

@@ -33,7 +33,7 @@ void Cancel(CoordinatorClient& client, const std::string& job_id, int count,
 
 int Wait(CoordinatorClient& client, const std::string& job_id, bool json, const Console& console) {
   Interrupts interrupts([&](int count) { Cancel(client, job_id, count, console); });
-  const absl::StatusOr<v1::Job> job = WaitForEnd(client, job_id, kWatchRetryFor, console);
+  const absl::StatusOr<v1::Job> job = WaitForEnd(client, job_id, kUntilItIsBack, console);
   if (!job.ok()) return Fail(console, job.status());
   if (json) console.out << ToJson(*job, /*pretty=*/false) << "\n";
   if (const std::string message = EndMessage(*job); !message.empty())

@@ -264,7 +264,7 @@ TEST_F(SubmitTest, ABrokenWatchIsOpenedAgainWhereItBroke) {
   const Result result = Invoke(RunSubmit, {"--wait", "/bin/true"});
   EXPECT_EQ(result.exit_code, 4);
   EXPECT_THAT(result.err,
-              AllOf(HasSubstr("trying again"), HasSubstr("accel: the coordinator is back\n")));
+              AllOf(HasSubstr("trying again until it is back"), HasSubstr("accel: the coordinator is back\n")));
   const auto watched = coordinator_.watched();
   ASSERT_THAT(watched, SizeIs(3));
   EXPECT_EQ(watched[0].known_version(), 0u);

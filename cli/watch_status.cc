@@ -42,7 +42,7 @@ int WatchStatus(CoordinatorClient& client, const WatchOptions& options, const Co
   }
   LiveText live;
   JobChanges changes;
-  RetryDeadline deadline(kWatchRetryFor, client, console);
+  RetryDeadline deadline(kUntilItIsBack, client, console);
   while (true) {
     const auto jobs = client.ListJobs(id);
     if (!jobs.ok()) {

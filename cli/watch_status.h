@@ -16,8 +16,8 @@ struct WatchOptions {
   bool in_place = false;
 };
 
-// Blocks until the job has ended, or forever if all jobs are watched. Tolerates the absence of the
-// coordinator for two minutes. Returns the exit code of the command.
+// Blocks until the job has ended, or forever if all jobs are watched. Tolerates any
+// absence of the coordinator. Returns the exit code of the command.
 int WatchStatus(CoordinatorClient& client, const WatchOptions& options, const Console& console);
 
 }  // namespace accel::cli

@@ -3,7 +3,7 @@
 import signal
 import time
 
-from tests.e2e import cluster
+from tests.e2e import cluster, processes
 
 
 class Absence(cluster.ClusterTest):
@@ -41,6 +41,22 @@ class Absence(cluster.ClusterTest):
     # By then the agents have closed their connections (keep-alive: 10 s and 5 s) and must reconnect.
     def test_seventeen_seconds(self):
         self.check(17)
+
+    # By then the clients have closed theirs, too (20 s and 20 s).
+    def test_clients_lose_no_line_in_forty_five_seconds(self):
+        worker = self.script("touch up; i=0; while [ ! -e go ]; do echo $i; i=$((i + 1)); sleep 0.05; done; echo $i > lines")
+        job = self.start(cluster.ACCEL, "submit", "--wait", "--cpu", worker)
+        cluster.wait_until(lambda: self.path("up").exists(), 60, "the job runs")
+        reader = self.start(cluster.ACCEL, "logs", "--follow", self.jobs()[0]["job_id"])
+        first = reader.stdout.readline().decode()
+        self.absent(45)
+        for client in (job, reader):
+            processes.wait_for_line(client, "the coordinator is back")
+        self.path("go").touch()
+        self.assertEqual(self.finish(job).code, 0)
+        read = self.finish(reader)
+        self.assertEqual(read.code, 0, read)
+        self.assertEqual((first + read.out).split(), [str(line) for line in range(int(self.path("lines").read_text()))])
 
 
 if __name__ == "__main__":

@@ -54,3 +54,13 @@ def tcp_sockets(pid="self"):
     and 9 the inode, which is 0 for a socket that no process has."""
     return [line.split() for table in ("tcp", "tcp6")
             for line in pathlib.Path(f"/proc/{pid}/net/{table}").read_text().splitlines()[1:]]
+
+
+def wait_for_line(process, text):
+    """Reads the standard error of a process that a test has started, up to the line that contains `text`."""
+    said = []
+    for line in process.stderr:
+        said.append(line.decode())
+        if text in said[-1]:
+            return
+    raise AssertionError(f"{process.args} has not said: {text}, but: {''.join(said)}")

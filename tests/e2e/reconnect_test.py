@@ -1,6 +1,6 @@
 """Clients and agents find a coordinator again that went away and came back."""
 
-from tests.e2e import cluster
+from tests.e2e import cluster, processes
 
 
 class Reconnect(cluster.ClusterTest):
@@ -16,13 +16,6 @@ class Reconnect(cluster.ClusterTest):
 
     def start_coordinator_again(self):
         self.start_coordinator(listen=self.env["ACCEL_COORDINATOR"])
-
-    def wait_for_line(self, process, text):
-        """Reads the standard error of a process up to the line that contains `text`."""
-        for line in process.stderr:
-            if text in line.decode():
-                return
-        self.fail(f"{process.args} has not said: {text}")
 
     def test_an_agent_comes_back(self):
         for _ in range(3):
@@ -41,7 +34,7 @@ class Reconnect(cluster.ClusterTest):
     def test_a_submit_may_be_started_first(self):
         self.kill_coordinator()
         submit = self.start(cluster.ACCEL, "submit", "--cpu", "--wait", "true")
-        self.wait_for_line(submit, "trying again for 10s")
+        processes.wait_for_line(submit, "trying again for 10s")
         self.start_coordinator_again()
         result = self.finish(submit)
         self.assertEqual(result.code, 0, result)
@@ -50,7 +43,7 @@ class Reconnect(cluster.ClusterTest):
         submit = self.start(cluster.ACCEL, "submit", "--cpu", "--wait", self.script("touch up; until [ -e go ]; do sleep 0.05; done"))
         cluster.wait_until(lambda: self.path("up").exists(), 60, "the job runs")
         self.kill_coordinator()
-        self.wait_for_line(submit, "trying again for 2m")
+        processes.wait_for_line(submit, "trying again until it is back")
         self.start_coordinator_again()
         self.path("go").touch()
         result = self.finish(submit)
