@@ -1,4 +1,4 @@
-"""An elastic job continues on the nodes that are left, and grows when nodes join."""
+"""An elastic job continues on the nodes that are left. A job that has ended runs again on other nodes."""
 
 from tests.e2e import cluster
 
@@ -43,6 +43,18 @@ class Elastic(cluster.ClusterTest):
         self.wait_for_world(1, 6)
         self.path("go").touch()
         self.assertEqual(self.finish(submit).code, 0)
+
+    def test_a_job_that_failed_is_submitted_again_on_fewer_nodes(self):
+        worker = self.script("[ $WORLD_SIZE = 2 ] || exit 7\necho $1 of $WORLD_SIZE with $LR")
+        failed = self.submit("--nodes", 3, "--env", "LR=0.1", worker, "run")
+        self.assertEqual(failed.code, 7, failed)
+        old = failed.out.split()[0]
+        again = self.accel("resubmit", "--wait", "--nodes", 2, old)
+        self.assertEqual(again.code, 0, again)
+        new = again.out.split()[0]
+        self.assertEqual(sorted(self.accel("logs", new).out.splitlines()),
+                         ["[rank 0] run of 2 with 0.1", "[rank 1] run of 2 with 0.1"])
+        self.assertEqual([self.jobs(job)[0]["phase"] for job in (old, new)], ["FAILED", "SUCCEEDED"])
 
 
 if __name__ == "__main__":
