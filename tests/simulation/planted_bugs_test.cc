@@ -35,12 +35,12 @@ absl::Status Find(PlantedBug (*plant)()) {
 }
 
 TEST(PlantedBugs, AnAcknowledgementBeforeTheDiskHasIt) {
-  EXPECT_FALSE(Find(AcknowledgesBeforePersisting).ok());
+  EXPECT_THAT(Find(AcknowledgesBeforePersisting).message(),
+              HasSubstr("no coordinator that lives has published it"));
 }
 
 TEST(PlantedBugs, AReportOfAnOlderGeneration) {
-  const absl::Status found = Find(BelievesReportsOfOlderGenerations);
-  EXPECT_FALSE(found.ok());
+  EXPECT_THAT(Find(BelievesReportsOfOlderGenerations).message(), HasSubstr("has lost node"));
 }
 
 TEST(PlantedBugs, AStopWithoutItsGrace) {
