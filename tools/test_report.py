@@ -1,12 +1,16 @@
-"""Prints the result of `bazel test` for people: the whole output of each test that failed, and the count
-of each outcome.
+"""Prints the result of `bazel test` for people: the whole output of each test that failed, each case that was skipped,
+and the count of each outcome.
 
     test_report.py FILE      FILE is what --build_event_json_file has written
 """
 
 import json
 import pathlib
+import re
 import sys
+
+# What googletest and unittest write about a case that they skip.
+SKIPPED = re.compile(r"^\[  SKIPPED \] (\S+\.\S+)|^(\S.*) \.\.\. (skipped .*)$", re.MULTILINE)
 
 
 def read(file):
@@ -27,12 +31,27 @@ def read(file):
     return passed, failed, [label for label in unbuilt if label not in failed]
 
 
+def skipped(file):
+    """Returns what was skipped, and why if the test's log says so in the same line: LABEL: CASE REASON."""
+    cases = set()
+    for line in pathlib.Path(file).read_text().splitlines():
+        event = json.loads(line)
+        for output in event.get("testResult", {}).get("testActionOutput", []):
+            if output["name"] == "test.log":
+                log = pathlib.Path(output["uri"].removeprefix("file://")).read_text(errors="replace")
+                label = event["id"]["testResult"]["label"]
+                cases |= {f"{label}: {' '.join(filter(None, found.groups()))}" for found in SKIPPED.finditer(log)}
+    return sorted(cases)
+
+
 def main():
     passed, failed, unbuilt = read(sys.argv[1])
     for label, logs in failed.items():
         for log in logs:
             print(f"== {label} failed: {log}")
             print(pathlib.Path(log).read_text(errors="replace").rstrip())
+    for case in skipped(sys.argv[1]):
+        print(f"   skipped: {case}")
     for label in failed:
         print(f"   failed: {label}")
     for label in unbuilt:
