@@ -263,8 +263,8 @@ TEST_F(SubmitTest, ABrokenWatchIsOpenedAgainWhereItBroke) {
                         Tell({"version: 9 phase: FAILED exit_code: 4"})});
   const Result result = Invoke(RunSubmit, {"--wait", "/bin/true"});
   EXPECT_EQ(result.exit_code, 4);
-  EXPECT_THAT(result.err,
-              AllOf(HasSubstr("trying again until it is back"), HasSubstr("accel: the coordinator is back\n")));
+  EXPECT_THAT(result.err, AllOf(HasSubstr("trying again until it is back"),
+                                HasSubstr("accel: the coordinator is back\n")));
   const auto watched = coordinator_.watched();
   ASSERT_THAT(watched, SizeIs(3));
   EXPECT_EQ(watched[0].known_version(), 0u);
