@@ -19,7 +19,6 @@ namespace accel::cli {
 namespace {
 
 constexpr int kLimitSeconds = 20;
-constexpr size_t kPrefaceBytes = 24;  // "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".
 
 // Accepts one connection. Answers so many pings and nothing else.
 class QuietServer {
@@ -54,7 +53,7 @@ class QuietServer {
   void Serve(int pings_to_answer) {
     const common::UniqueFd connection(accept(listener_.get(), nullptr, nullptr));
     std::string preface;
-    if (!coordinator::ReadExactly(connection.get(), kPrefaceBytes, &preface)) return;
+    if (!coordinator::ReadExactly(connection.get(), coordinator::kPreface.size(), &preface)) return;
     Send(connection.get(), coordinator::Frame(coordinator::kSettings, 0, 0, ""));
     while (const auto frame = coordinator::ReadFrameFrom(connection.get())) {
       if ((frame->flags & coordinator::kAck) != 0) continue;

@@ -4,7 +4,6 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
-#include <netinet/in.h>
 #include <openssl/ssl.h>
 #include <poll.h>
 #include <signal.h>
@@ -69,7 +68,7 @@ class RawHttp2Test : protected Cluster, public ServiceTest {
     SSL_CTX_set_alpn_protos(context_.get(), reinterpret_cast<const unsigned char*>("\x02h2"), 3);
     tls_stream_ = Handshake(context_.get(), fd_.get());
     EXPECT_NE(tls_stream_, nullptr);
-    EXPECT_TRUE(Send(absl::StrCat("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", Frame(kSettings, 0, 0, ""))));
+    EXPECT_TRUE(Send(absl::StrCat(kPreface, Frame(kSettings, 0, 0, ""))));
     // A whole call first, so that the gate counts the connection as one with a valid caller.
     EXPECT_TRUE(Send(Call(1, RequestHeaders())));
     EXPECT_TRUE(AwaitAnswer());
@@ -80,16 +79,10 @@ class RawHttp2Test : protected Cluster, public ServiceTest {
 
   // Returns a connection to the server.
   common::UniqueFd Connect() const {
-    common::UniqueFd fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
     const std::string address = server_->address();
     int port = 0;
     EXPECT_TRUE(absl::SimpleAtoi(address.substr(address.rfind(':') + 1), &port));
-    sockaddr_in to{};
-    to.sin_family = AF_INET;
-    to.sin_port = htons(static_cast<in_port_t>(port));
-    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    EXPECT_EQ(connect(fd.get(), reinterpret_cast<sockaddr*>(&to), sizeof(to)), 0);
-    return fd;
+    return ConnectTo(port);
   }
 
   // Does a handshake as the user. Returns null if the server refuses it.

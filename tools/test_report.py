@@ -13,12 +13,11 @@ import sys
 SKIPPED = re.compile(r"^\[  SKIPPED \] (\S+\.\S+)|^(\S.*) \.\.\. (skipped .*)$", re.MULTILINE)
 
 
-def read(file):
+def read(events):
     """Returns three things: the labels of tests that passed, the labels of tests that failed with the logs of their
     failed runs, and the labels of tests that were not built."""
     passed, failed, unbuilt = [], {}, []
-    for line in pathlib.Path(file).read_text().splitlines():
-        event = json.loads(line)
+    for event in events:
         kind, where = next(iter(event["id"].items()))
         if kind == "testSummary":
             summary = event["testSummary"]
@@ -31,11 +30,10 @@ def read(file):
     return passed, failed, [label for label in unbuilt if label not in failed]
 
 
-def skipped(file):
+def skipped(events):
     """Returns what was skipped, and why if the test's log says so in the same line: LABEL: CASE REASON."""
     cases = set()
-    for line in pathlib.Path(file).read_text().splitlines():
-        event = json.loads(line)
+    for event in events:
         for output in event.get("testResult", {}).get("testActionOutput", []):
             if output["name"] == "test.log":
                 log = pathlib.Path(output["uri"].removeprefix("file://")).read_text(errors="replace")
@@ -45,12 +43,13 @@ def skipped(file):
 
 
 def main():
-    passed, failed, unbuilt = read(sys.argv[1])
+    events = [json.loads(line) for line in pathlib.Path(sys.argv[1]).read_text().splitlines()]
+    passed, failed, unbuilt = read(events)
     for label, logs in failed.items():
         for log in logs:
             print(f"== {label} failed: {log}")
             print(pathlib.Path(log).read_text(errors="replace").rstrip())
-    for case in skipped(sys.argv[1]):
+    for case in skipped(events):
         print(f"   skipped: {case}")
     for label in failed:
         print(f"   failed: {label}")

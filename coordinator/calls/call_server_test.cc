@@ -18,6 +18,7 @@
 #include "absl/synchronization/notification.h"
 #include "common/grpc_status.h"
 #include "common/status_matchers.h"
+#include "coordinator/calls/echo_fixture.h"
 
 namespace accel::coordinator {
 namespace {
@@ -83,22 +84,6 @@ class ClientCall {
   grpc::GenericStub stub_;
   grpc::ClientContext context_;
   std::unique_ptr<grpc::GenericClientAsyncReaderWriter> stream_;
-};
-
-// Returns each message to the caller, and ends the call when the caller has no more.
-class Echo final : public CallReactor {
- public:
-  explicit Echo(ServerCall* call) : call_(*call) { call_.StartRead(&message_); }
-
-  void OnReadDone(bool ok) override {
-    if (!ok) return call_.Finish(absl::OkStatus());
-    call_.StartWrite(message_);
-  }
-  void OnWriteDone(bool) override { call_.StartRead(&message_); }
-
- private:
-  ServerCall& call_;
-  grpc::ByteBuffer message_;
 };
 
 // Writes from another thread while it reads. Counts the events that came while another was handled.

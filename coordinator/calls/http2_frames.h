@@ -1,6 +1,8 @@
 // The frames of HTTP/2, for tests of what a gRPC client does not send or does not show.
 #pragma once
 
+#include <gtest/gtest.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
 
 #include <cstdint>
@@ -8,8 +10,13 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "common/unique_fd.h"
 
 namespace accel::coordinator {
+
+// What a client sends first (RFC 9113, section 3.4).
+inline constexpr absl::string_view kPreface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 enum FrameType : char {
   kData = 0,
@@ -31,6 +38,17 @@ inline std::string Frame(FrameType type, char flags, uint32_t stream, const std:
   frame += flags;
   for (const int shift : {24, 16, 8, 0}) frame += static_cast<char>(stream >> shift);
   return frame + payload;
+}
+
+// Returns a connection to a server on this host.
+inline common::UniqueFd ConnectTo(int port) {
+  common::UniqueFd fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in to{};
+  to.sin_family = AF_INET;
+  to.sin_port = htons(static_cast<in_port_t>(port));
+  to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  EXPECT_EQ(connect(fd.get(), reinterpret_cast<sockaddr*>(&to), sizeof(to)), 0);
+  return fd;
 }
 
 struct ReceivedFrame {

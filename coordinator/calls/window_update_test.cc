@@ -4,7 +4,6 @@
 #include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
-#include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 
@@ -22,6 +21,7 @@
 #include "absl/time/time.h"
 #include "common/unique_fd.h"
 #include "coordinator/calls/call_server.h"
+#include "coordinator/calls/echo_fixture.h"
 #include "coordinator/calls/handler.h"
 #include "coordinator/calls/http2_frames.h"
 
@@ -69,20 +69,6 @@ class Taker final : public CallReactor {
   grpc::ByteBuffer message_;
 };
 
-class Echo final : public CallReactor {
- public:
-  explicit Echo(ServerCall* call) : call_(*call) { call_.StartRead(&message_); }
-  void OnReadDone(bool ok) override {
-    if (!ok) return call_.Finish(absl::OkStatus());
-    call_.StartWrite(message_);
-  }
-  void OnWriteDone(bool) override { call_.StartRead(&message_); }
-
- private:
-  ServerCall& call_;
-  grpc::ByteBuffer message_;
-};
-
 class TestServer {
  public:
   // `initial_window` in bytes.
@@ -118,15 +104,10 @@ class TestServer {
 // A client that writes the frames of one call of Take itself.
 class FrameClient {
  public:
-  explicit FrameClient(int port) : fd_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+  explicit FrameClient(int port) : fd_(ConnectTo(port)) {
     const timeval limit{.tv_sec = kLimitSeconds, .tv_usec = 0};
     setsockopt(fd_.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
-    sockaddr_in to{};
-    to.sin_family = AF_INET;
-    to.sin_port = htons(static_cast<in_port_t>(port));
-    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    EXPECT_EQ(connect(fd_.get(), reinterpret_cast<sockaddr*>(&to), sizeof(to)), 0);
-    Send(absl::StrCat("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", Frame(kSettings, 0, 0, ""),
+    Send(absl::StrCat(kPreface, Frame(kSettings, 0, 0, ""),
                       Frame(kHeaders, kEndHeaders, 1, RequestHeaders("http", "/accel.Test/Take"))));
   }
 
