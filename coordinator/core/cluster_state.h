@@ -85,6 +85,7 @@ struct Limits {
 struct NodeEntry {
   v1::NodeObserved observed;   // The newest report of the newest incarnation.
   int64_t observed_bytes = 0;  // Memory that `observed` takes.
+  bool has_gpus = false;       // Known even before the node has reported to this coordinator.
   SessionId session = 0;
   v1::Drain drain = v1::NOT_DRAINED;
   absl::Time joined;      // Time of the first report over the present stream.

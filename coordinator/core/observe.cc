@@ -102,6 +102,7 @@ absl::Status Keep(NodeReport report, ClusterState* state, NodeEntry* node) {
   node->observed_bytes = bytes;
   if (report.is_whole()) {
     node->observed = std::move(report.observed);
+    node->has_gpus = !node->observed.inventory().gpus().empty();
   } else {
     MoveState(&report.observed, &node->observed);
   }
@@ -252,7 +253,7 @@ absl::Status Observe(SessionId session, NodeReport received, absl::Time now, Clu
   ACCEL_RETURN_IF_ERROR(Keep(std::move(received), state, node));
   if (is_first) changes->registered.insert(id);
   node->last_heard = now;
-  if (!node->observed.inventory().gpus().empty()) NoteGpus(state);
+  if (node->has_gpus) NoteGpus(state);
   SettleSockets(node);
   CountReport(*node, now, state);
   if (may_change_desired) changes->nodes.insert(id);

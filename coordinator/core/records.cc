@@ -95,7 +95,7 @@ v1::StoredNode ToStored(const common::NodeId& id, const NodeEntry& node) {
   stored.set_address(node.observed.address());
   stored.set_boot_id(node.observed.boot_id());
   stored.set_incarnation(node.observed.incarnation());
-  stored.set_gpus(!node.observed.inventory().gpus().empty());
+  stored.set_gpus(node.has_gpus);
   stored.set_drain(node.drain);
   return stored;
 }

@@ -149,6 +149,7 @@ class Recovery {
     node.drain = stored.drain();
     node.observed_bytes = SpaceOf(node.observed);
     state_.report_bytes += node.observed_bytes;
+    node.has_gpus = stored.gpus();
     state_.gpus_seen |= stored.gpus();
     state_.node_names.try_emplace(stored.name(), common::NodeId(key.id));
     return absl::OkStatus();
