@@ -307,8 +307,19 @@ absl::Status Agent::Run(int stop_fd) {
 
 void Agent::Leave(const std::string& why) {
   SayGoodbye(why);
+  RunUntil([this] { return has_left(); });
+}
+
+void Agent::EndDependents(const std::string& why) {
+  if (!has_dependents()) return;
+  SayThatItStops(why);
+  RunUntil([this] { return !has_dependents(); });
+}
+
+// Runs turns until all that ends because of a goodbye has ended, or for too long.
+void Agent::RunUntil(const std::function<bool()>& ended) {
   const absl::Time begun = with_.clock->Now();
-  while (RunOnce().ok() && !has_left()) {
+  while (RunOnce().ok() && !ended()) {
     const absl::Time until =
         begun + (state_.goodbye_taken() ? state_.LongestGrace() + kLongestEnd : kLongestAnswer);
     if (with_.clock->Now() >= until) {

@@ -89,9 +89,19 @@ class Agent {
   // Processes that are still running when it returns continue.
   void Leave(const std::string& why);
 
+  // The same for an agent that stops while its node stays: the jobs that end with their agent are
+  // stopped here and start again on other nodes. The others continue. Without these calls, the
+  // coordinator would wait until the next agent reports that the jobs have ended
+  // (docs/decisions/0096).
+  void SayThatItStops(const std::string& why) { state_.SayThatAgentStops(why); }
+  bool has_dependents() const { return state_.has_dependents(); }
+  // Does nothing if it has no dependents.
+  void EndDependents(const std::string& why);
+
   const NodeState& state() const { return state_; }
 
  private:
+  void RunUntil(const std::function<bool()>& ended);
   void Exchange();
   bool MayObey(const v1::NodeDesired& desired);
   absl::Status Join(const std::string& cluster);

@@ -55,5 +55,31 @@ TEST_F(AgentGoodbyeTest, ItHasNotLeftIfNoCoordinatorHasAnswered) {
   EXPECT_FALSE(agent_.has_left());
 }
 
+TEST_F(AgentGoodbyeTest, AnAgentThatStopsWaitsOnlyForTheJobsThatEndWithIt) {
+  v1::NodeDesired desired = Start("b");
+  desired.mutable_generations(0)->set_on_agent_loss(v1::KEEP);
+  *desired.add_generations() = Start("a").generations(0);
+  desired.mutable_generations(1)->set_on_agent_loss(v1::END);
+  link_.Desire(desired);
+  Turn(&agent_);
+  for (const char* job : {"a", "b"}) shims_.ExecDone(common::JobId(job));
+  EXPECT_TRUE(agent_.has_dependents());
+  agent_.SayThatItStops("its agent was stopped");
+  EXPECT_EQ(Turn(&agent_).agent_stops(), "its agent was stopped");
+  EXPECT_EQ(link_.reports.back().goodbye(), "");
+  EXPECT_THAT(shims_.stops(), IsEmpty()) << "the coordinator decides what ends";
+  desired.set_version(++version_);
+  desired.set_goodbye_taken(true);
+  desired.mutable_generations(1)->set_stop(true);
+  link_.Desire(desired);
+  Turn(&agent_);
+  EXPECT_THAT(shims_.stops(), SizeIs(1));
+  EXPECT_TRUE(agent_.has_dependents());
+  shims_.ExitAll(common::JobId("a"), {.kind = shim::ExitFact::Kind::kExited, .code = 0});
+  Turn(&agent_);
+  EXPECT_FALSE(agent_.has_dependents());
+  EXPECT_TRUE(agent_.state().Holdings().processes) << "the other job continues";
+}
+
 }  // namespace
 }  // namespace accel::agent

@@ -249,6 +249,8 @@ absl::Status RunUntilStopped(Agent* agent, OnStop on_stop, int stop_fd) {
   if (const std::string why = WhyLeave(on_stop); status.ok() && !why.empty()) {
     common::LogInfo("says goodbye", {{"why", why}});
     agent->Leave(why);
+  } else if (status.ok()) {
+    agent->EndDependents("its agent was stopped");
   }
   common::LogInfo("agent stops", {{"why", status.ok() ? "asked to" : status.ToString()}});
   return status;

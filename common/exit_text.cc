@@ -26,6 +26,10 @@ std::string WithMessage(absl::string_view text, const v1::ExitRecord& exit) {
 
 }  // namespace
 
+bool IsOfNode(const v1::ExitRecord& exit) {
+  return exit.kind() == v1::ExitRecord::NODE_LOST || exit.kind() == v1::ExitRecord::PREEMPTED;
+}
+
 std::string DescribeExit(const v1::ExitRecord& exit) {
   switch (exit.kind()) {
     case v1::ExitRecord::EXITED:
@@ -39,6 +43,8 @@ std::string DescribeExit(const v1::ExitRecord& exit) {
       return WithMessage("was ended because its shim died", exit);
     case v1::ExitRecord::NODE_LOST:
       return WithMessage("was lost", exit);
+    case v1::ExitRecord::PREEMPTED:
+      return WithMessage("was preempted", exit);
     case v1::ExitRecord::TIMED_OUT:
       return WithMessage("ran out of time", exit);
     default:
@@ -53,8 +59,7 @@ std::string DescribeFailure(const v1::FailureCause& cause) {
     return absl::StrCat("rank ", cause.rank(), node.empty() ? "" : " on node ", node, " ", exit);
   }
   if (node.empty()) return absl::StrCat("the job ", exit);
-  if (cause.exit().kind() == v1::ExitRecord::NODE_LOST)
-    return absl::StrCat("node ", node, " ", exit);
+  if (IsOfNode(cause.exit())) return absl::StrCat("node ", node, " ", exit);
   return absl::StrCat("its part on node ", node, " ", exit);
 }
 

@@ -9,6 +9,9 @@
 
 namespace accel::common {
 
+// Returns true if the whole node is gone, or leaves. No rank of it has failed by itself.
+bool IsOfNode(const v1::ExitRecord& exit);
+
 // Returns a predicate: "exited with code 3", "was killed by SIGSEGV (11) (core dumped)", "could not
 // be started: ..."
 std::string DescribeExit(const v1::ExitRecord& exit);

@@ -39,6 +39,8 @@ TEST(DescribeFailure, NamesRankOrNodeOrJob) {
       {"rank: 0 exit { kind: EXITED code: 3 }", "rank 0 exited with code 3"},
       {"rank: 2 node_name: 'a' exit { kind: NODE_LOST }", "rank 2 on node a was lost"},
       {"rank: -1 node_name: 'a' exit { kind: NODE_LOST }", "node a was lost"},
+      {"rank: -1 node_name: 'a' exit { kind: PREEMPTED message: 'its host is shutting down' }",
+       "node a was preempted: its host is shutting down"},
       {"rank: -1 node_name: 'a' exit { kind: SHIM_DIED }",
        "its part on node a was ended because its shim died"},
       {"rank: -1 exit { kind: TIMED_OUT }", "the job ran out of time"},

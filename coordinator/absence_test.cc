@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "coordinator/coordinator_loop_fixture.h"
 
 namespace accel::coordinator {
@@ -86,6 +87,9 @@ class AbsenceTest : public ::testing::Test {
     Turn();
   }
 
+  // Returns true if the job says that it waits for its silent node.
+  bool IsSilent() { return absl::StrContains(Job().reason(), "Node a is silent"); }
+
   v1::Job Job() {
     v1::Job job;
     loop_->ListJobs(Owner(), *job_, [&job](absl::StatusOr<std::vector<JobPtr>> jobs) {
@@ -108,10 +112,9 @@ class AbsenceTest : public ::testing::Test {
 TEST_F(AbsenceTest, SilenceCountsWhileItListens) {
   StartAJob();
   Pass(kTimeout - absl::Milliseconds(10));
-  EXPECT_EQ(Job().phase(), v1::RUNNING);
+  EXPECT_FALSE(IsSilent());
   Pass(absl::Milliseconds(20));
-  EXPECT_EQ(Job().phase(), v1::FAILED);
-  EXPECT_THAT(Job().reason(), HasSubstr("Node a was lost: it has been silent for 5s"));
+  EXPECT_TRUE(IsSilent());
 }
 
 TEST_F(AbsenceTest, APauseBetweenTurnsLosesNoNode) {
@@ -119,10 +122,10 @@ TEST_F(AbsenceTest, APauseBetweenTurnsLosesNoNode) {
   Pass(absl::Seconds(1));
   clock_.Advance(absl::Seconds(30));
   Pass(kReconnect + kTimeout - absl::Milliseconds(10));
-  EXPECT_EQ(Job().phase(), v1::RUNNING);
+  EXPECT_FALSE(IsSilent());
   // After this time, silence counts.
   Pass(absl::Milliseconds(20));
-  EXPECT_EQ(Job().phase(), v1::FAILED);
+  EXPECT_TRUE(IsSilent());
 }
 
 // As with `accel launch`, whose node timeout is an hour, when Ctrl-Z stops it for several hours.
@@ -133,7 +136,7 @@ TEST_F(AbsenceTest, APauseOfSeveralTimeoutsLosesNoNode) {
   Pass(absl::Minutes(1));
   clock_.Advance(absl::Hours(7));
   Pass(absl::Minutes(59));
-  EXPECT_EQ(Job().phase(), v1::RUNNING);
+  EXPECT_FALSE(IsSilent());
 }
 
 TEST_F(AbsenceTest, EachPauseIsForgiven) {
@@ -142,7 +145,7 @@ TEST_F(AbsenceTest, EachPauseIsForgiven) {
     clock_.Advance(absl::Seconds(4));
     Pass(absl::Seconds(3));
   }
-  EXPECT_EQ(Job().phase(), v1::RUNNING);
+  EXPECT_FALSE(IsSilent());
 }
 
 TEST_F(AbsenceTest, APauseInTheMiddleOfATurnLosesNoNode) {
@@ -150,7 +153,7 @@ TEST_F(AbsenceTest, APauseInTheMiddleOfATurnLosesNoNode) {
   Pass(absl::Seconds(1));
   loop_->ListNodes([this](auto) { clock_.Advance(absl::Seconds(30)); });
   Pass(absl::Seconds(1));
-  EXPECT_EQ(Job().phase(), v1::RUNNING);
+  EXPECT_FALSE(IsSilent());
 }
 
 TEST_F(AbsenceTest, ASlowCommitLosesNoNode) {
@@ -163,7 +166,7 @@ TEST_F(AbsenceTest, ASlowCommitLosesNoNode) {
     if (i < 14) Report();  // Remains in the inbox during the commit.
   }
   Pass(absl::Seconds(1));
-  EXPECT_EQ(Job().phase(), v1::RUNNING);
+  EXPECT_FALSE(IsSilent());
 }
 
 TEST_F(AbsenceTest, APauseDuringACommitLosesNoNode) {
@@ -172,7 +175,7 @@ TEST_F(AbsenceTest, APauseDuringACommitLosesNoNode) {
   ASSERT_TRUE(store_.pending().has_value());
   clock_.Advance(absl::Seconds(30));
   Pass(absl::Seconds(1));
-  EXPECT_EQ(Job().phase(), v1::RUNNING);
+  EXPECT_FALSE(IsSilent());
 }
 
 // A report that an agent had sent before it closed the connection does not start its silence.
@@ -183,14 +186,14 @@ TEST_F(AbsenceTest, AnAgentHasTimeToReconnect) {
   Turn();
   agent_.reset();
   Pass(kReconnect - absl::Seconds(1));
-  EXPECT_EQ(Job().phase(), v1::RUNNING);
+  EXPECT_FALSE(IsSilent());
   Connect();
   Report();
   Pass(absl::Seconds(4));
-  EXPECT_EQ(Job().phase(), v1::RUNNING);
+  EXPECT_FALSE(IsSilent());
   // The agent has connected again, so its silence counts as usual.
   Pass(absl::Seconds(2));
-  EXPECT_EQ(Job().phase(), v1::FAILED);
+  EXPECT_TRUE(IsSilent());
 }
 
 TEST_F(AbsenceTest, AStartHasItsWholeDeadline) {
@@ -215,17 +218,16 @@ TEST_F(AbsenceTest, ACoordinatorThatHasJustStartedWaitsForItsNodes) {
   agent_.reset();
   Begin();
   Pass(kReconnect + kTimeout - absl::Milliseconds(10));
-  EXPECT_EQ(Job().phase(), v1::RUNNING);
+  EXPECT_FALSE(IsSilent());
   Connect();
   Report();
   Pass(absl::Seconds(1));
-  EXPECT_EQ(Job().phase(), v1::RUNNING);
+  EXPECT_FALSE(IsSilent());
 
   agent_.reset();
   Begin();
   Pass(kReconnect + kTimeout + absl::Milliseconds(10));
-  EXPECT_EQ(Job().phase(), v1::FAILED);
-  EXPECT_THAT(Job().reason(), HasSubstr("Node a was lost: it did not come back"));
+  EXPECT_TRUE(IsSilent());
 }
 
 }  // namespace

@@ -66,6 +66,7 @@ TEST_F(ReportReaderTest, AChangeOfAnyFieldIsNews) {
       {"answered_us", News::kNothing}, {"applied_version", News::kVersion},
       {"generations", News::kState},   {"refuses_work", News::kState},
       {"goodbye", News::kState},       {"node_id", News::kState},
+      {"agent_stops", News::kState},
   };
   const google::protobuf::Descriptor& type = *v1::NodeObserved::GetDescriptor();
   for (int i = 0; i < type.field_count(); ++i) {

@@ -92,6 +92,12 @@ ClusterHoldings LocalGenerations::Holdings() const {
   return holdings;
 }
 
+bool LocalGenerations::AnyEndsWithAgent() const {
+  return std::any_of(generations_.begin(), generations_.end(), [](const auto& entry) {
+    return entry.second.ends_with_agent && !entry.second.ended();
+  });
+}
+
 LocalGenerations::Results LocalGenerations::CountResults() const {
   Results results;
   for (const auto& [id, local] : generations_) {

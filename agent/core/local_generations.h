@@ -21,6 +21,7 @@ struct LocalGeneration {
 
   v1::ObservedGeneration observed;
   absl::Duration orphan_grace;
+  bool ends_with_agent = false;
   // The grace of the last stop that was returned as an action.
   std::optional<absl::Duration> stop_sent;
   // Set until the start action has been returned. The start waits while the job's last shim is
@@ -59,6 +60,8 @@ class LocalGenerations {
   // Returns the jobs that have a generation here, ended ones included.
   std::set<common::JobId> jobs() const;
   ClusterHoldings Holdings() const;
+  // Returns true if a generation that ends with this agent has not ended.
+  bool AnyEndsWithAgent() const;
 
   // The ended generations that are here, and their workers.
   struct Results {

@@ -103,6 +103,12 @@ void NodeState::SayGoodbye(const std::string& why) {
   ++news_;
 }
 
+void NodeState::SayThatAgentStops(const std::string& why) {
+  identity_.set_agent_stops(why);
+  ++revision_;
+  ++news_;
+}
+
 absl::Duration NodeState::LongestGrace() const {
   int64_t longest = 0;
   for (const v1::DesiredGeneration& wanted : desired_.generations()) {
@@ -208,6 +214,7 @@ void NodeState::Adopt(const v1::DesiredGeneration& desired) {
   LocalGeneration* local =
       generations_.Insert(IdOf(desired.key()), v1::ObservedGeneration::STARTING);
   local->orphan_grace = absl::Milliseconds(desired.failure_grace_ms());
+  local->ends_with_agent = desired.on_agent_loss() != v1::KEEP;
   if (desired.store_socket() != 0) {
     const auto socket = std::find_if(
         store_sockets_.begin(), store_sockets_.end(),

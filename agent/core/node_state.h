@@ -70,6 +70,11 @@ class NodeState {
 
   // Adds to all further reports that the node is leaving, and why.
   void SayGoodbye(const std::string& why);
+  // Adds to all further reports that the agent stops, and why. It is a goodbye for the jobs that
+  // end with their agent.
+  void SayThatAgentStops(const std::string& why);
+  // Returns true if a job that ends with this agent has not ended.
+  bool has_dependents() const { return generations_.AnyEndsWithAgent(); }
   // Returns true if the coordinator has acknowledged the goodbye in this session.
   bool goodbye_taken() const { return has_desired_ && desired_.goodbye_taken(); }
 

@@ -44,7 +44,7 @@ std::string WhyLost(const v1::Job& job) {
   if (job.generations().empty() || common::IsFinal(job.phase())) return "";
   const v1::GenerationRecord& newest = *job.generations().rbegin();
   const v1::FailureCause& cause = job.has_cause() ? job.cause() : newest.cause();
-  if (cause.exit().kind() != v1::ExitRecord::NODE_LOST) return "";
+  if (!common::IsOfNode(cause.exit())) return "";
   return common::DescribeFailure(cause);
 }
 

@@ -66,7 +66,7 @@ std::string Restarts(const v1::Job& job) {
 // Returns a command, and after it why one would run it.
 std::string WhereToLook(const v1::Job& job) {
   const v1::FailureCause& cause = job.cause();
-  if (cause.exit().kind() == v1::ExitRecord::NODE_LOST) return "accel nodes   # is the node back?";
+  if (common::IsOfNode(cause.exit())) return "accel nodes   # is the node back?";
   if (cause.generation() == 0 || cause.exit().kind() == v1::ExitRecord::NOT_STARTED) return "";
   const std::string ranks = cause.rank() < 0 ? "" : absl::StrCat(" --rank ", cause.rank());
   return absl::StrCat("accel logs ", job.job_id(), " --generation ", cause.generation(), ranks,

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "coordinator/core/job_state.h"
+#include "coordinator/core/node_report.h"
 
 namespace accel::coordinator {
 
@@ -84,7 +85,7 @@ absl::Time SilentFrom(const ClusterState& state) {
 bool HasReported(const NodeEntry& node) { return node.last_heard != absl::InfinitePast(); }
 
 std::string WhyRefuses(const NodeEntry& node, absl::Time now) {
-  if (!node.observed.goodbye().empty()) return node.observed.goodbye();
+  if (const std::string& why = WhyLeaves(node.observed); !why.empty()) return why;
   if (node.drain != v1::NOT_DRAINED) return "drained by an operator";
   if (!node.observed.refuses_work().empty()) return node.observed.refuses_work();
   return IsExcluded(node.health, now) ? WhyExcluded(node.health) : "";

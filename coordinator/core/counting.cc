@@ -20,7 +20,8 @@ PartFacts FactsOf(const JobEntry& job, const Part& part, absl::Time now) {
   return {.started = IsStarted(part),
           .ended_well = part.ended_well,
           .has_processes = HasProcesses(part),
-          .failed = HasFailed(job, part, now)};
+          .failed = HasFailed(job, part, now),
+          .silent = part.silent};
 }
 
 // Returns the number of parts that the job waits for. Returns 0 for a RUNNING job.
@@ -50,7 +51,7 @@ PartCounts CountParts(const JobEntry& job, absl::Span<const Part> parts, absl::T
 
 bool MayStep(const JobEntry& entry) {
   const PartCounts& counts = entry.counts;
-  if (counts.failed() > 0) return true;
+  if (counts.failed() > 0 || counts.silent() > 0) return true;
   if (entry.job.phase() != v1::RUNNING && Waiting(entry) == 0) return true;
   return entry.job.phase() != v1::STOPPING && counts.ended_well() == counts.parts();
 }

@@ -12,6 +12,7 @@
 #include "coordinator/core/grace.h"
 #include "coordinator/core/job_spec.h"
 #include "coordinator/core/job_state.h"
+#include "coordinator/core/node_report.h"
 
 namespace accel::coordinator {
 namespace {
@@ -176,7 +177,7 @@ std::string DesiredSignature(const ClusterState& state, const NodeEntry& node,
     }
   }
   for (const uint64_t socket : SocketsToClose(node)) absl::StrAppend(&signature, "|x", socket);
-  if (!node.observed.goodbye().empty()) absl::StrAppend(&signature, "|bye");
+  if (!WhyLeaves(node.observed).empty()) absl::StrAppend(&signature, "|bye");
   for (const v1::LogReader& reader : readers) {
     absl::StrAppend(&signature, "|>", reader.reader_id());
   }
@@ -192,7 +193,7 @@ Desired BuildDesired(const ClusterState& state, const NodeEntry& node,
   desired.set_incarnation(node.observed.incarnation());
   desired.set_heartbeat_ms(HeartbeatMillis(state));
   desired.set_cluster_id(state.facts.cluster_id);
-  desired.set_goodbye_taken(!node.observed.goodbye().empty());
+  desired.set_goodbye_taken(!WhyLeaves(node.observed).empty());
   ForEachPart(state, node, [&](const JobEntry& entry, int machine_rank) {
     DesiredPart& part = parts.generations.emplace_back();
     part.own.mutable_key()->set_job_id(entry.job.job_id());

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "common/exit_text.h"
 #include "coordinator/core/exit_status.h"
 #include "coordinator/core/job_spec.h"
 
@@ -52,7 +53,7 @@ FailureVerdict JudgeFailure(const Limits& limits, const JobEntry& entry,
       entry.job.start_failures() < limits.max_start_failures) {
     return {v1::TO_RESTARTING, Spends::kStart, ""};
   }
-  if (cause.exit().kind() == v1::ExitRecord::NODE_LOST && MaySpendMembership(limits, entry, now)) {
+  if (common::IsOfNode(cause.exit()) && MaySpendMembership(limits, entry, now)) {
     return {v1::TO_RESTARTING, Spends::kMembership, ""};
   }
   if (!MayRestart(entry, now)) return {};

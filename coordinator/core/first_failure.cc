@@ -27,6 +27,7 @@ int Remoteness(const v1::ExitRecord& exit) {
                  ? kStopRemoteness
                  : 0;
     case v1::ExitRecord::NODE_LOST:
+    case v1::ExitRecord::PREEMPTED:
       return kLossRemoteness;
     default:
       return 0;
@@ -132,7 +133,7 @@ std::optional<FoundFailure> Choose(const JobEntry& entry, std::vector<Candidate>
   if (origin.exit != nullptr) {
     exit = *origin.exit;
   } else {
-    exit.set_kind(v1::ExitRecord::NODE_LOST);
+    exit.set_kind(origin.part->preempted ? v1::ExitRecord::PREEMPTED : v1::ExitRecord::NODE_LOST);
     exit.set_message(origin.loss);
   }
   exit.set_message(Bounded(exit.message()));

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string>
 #include <utility>
 
 #include "proto/node.pb.h"
@@ -42,12 +43,18 @@ constexpr bool DescribesNode(int field) {
     case v1::NodeObserved::kRefusesWorkFieldNumber:
     case v1::NodeObserved::kAppliedVersionFieldNumber:
     case v1::NodeObserved::kGoodbyeFieldNumber:
+    case v1::NodeObserved::kAgentStopsFieldNumber:
     case v1::NodeObserved::kMadeUsFieldNumber:
     case v1::NodeObserved::kAnsweredUsFieldNumber:
       return false;
     default:
       return true;
   }
+}
+
+// Returns why the node or its agent leaves, or an empty string.
+inline const std::string& WhyLeaves(const v1::NodeObserved& report) {
+  return report.goodbye().empty() ? report.agent_stops() : report.goodbye();
 }
 
 // Moves all fields that are not part of the description to *to.
@@ -63,6 +70,9 @@ inline void MoveState(v1::NodeObserved* from, v1::NodeObserved* to) {
   if (!from->goodbye().empty() || !to->goodbye().empty()) {
     to->mutable_goodbye()->swap(*from->mutable_goodbye());
   }
+  if (!from->agent_stops().empty() || !to->agent_stops().empty()) {
+    to->mutable_agent_stops()->swap(*from->mutable_agent_stops());
+  }
   to->set_made_us(from->made_us());
   to->set_answered_us(from->answered_us());
 }
@@ -76,7 +86,8 @@ inline int64_t SpaceOf(const v1::NodeObserved& report) {
 // same.
 inline int64_t SpaceOfState(const v1::NodeObserved& report) {
   return static_cast<int64_t>(report.generations().SpaceUsedExcludingSelfLong() +
-                              report.refuses_work().capacity() + report.goodbye().capacity());
+                              report.refuses_work().capacity() + report.goodbye().capacity() +
+                              report.agent_stops().capacity());
 }
 
 // Puts `newer` in the place of `older`, the report before it, which nobody has read. What is new in

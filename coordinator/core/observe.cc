@@ -268,7 +268,7 @@ void CloseSession(SessionId session, const common::NodeId& node, ClusterState* s
   --state->connected;
   state->ledger.Touch(node);
   // A node that has sent a goodbye is lost once its stream is closed.
-  if (!entry.observed.goodbye().empty()) {
+  if (!WhyLeaves(entry.observed).empty()) {
     for (const auto& [id, machine_rank] : entry.jobs) state->agenda.Touch(id);
   }
   if (!entry.jobs.empty()) return;

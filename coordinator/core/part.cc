@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "absl/strings/str_cat.h"
 #include "coordinator/core/exit_status.h"
 #include "coordinator/core/job_state.h"
+#include "coordinator/core/silence.h"
 
 namespace accel::coordinator {
 namespace {
@@ -54,6 +54,12 @@ void JudgeMissing(const JobEntry& job, const NodeEntry& node, Part* part) {
   }
 }
 
+// Returns why the node leaves, if that concerns the job, or an empty string.
+std::string GoodbyeTo(const JobEntry& job, const v1::NodeObserved& node) {
+  if (!node.goodbye().empty()) return node.goodbye();
+  return job.job.spec().on_agent_loss() == v1::END ? node.agent_stops() : "";
+}
+
 }  // namespace
 
 Part LookAtPart(const ClusterState& state, const JobEntry& job, int machine_rank,
@@ -74,15 +80,16 @@ Part LookAtPart(const ClusterState& state, const JobEntry& job, int machine_rank
   }
   // If the node has sent a goodbye, its part is lost. An exception is a part that is being stopped
   // while the agent is connected, because its end will still be reported (docs/decisions/0043).
-  const std::string& goodbye = node->observed.goodbye();
+  const std::string goodbye = GoodbyeTo(job, node->observed);
   if (!goodbye.empty() && (job.job.phase() != v1::STOPPING || node->session == 0)) {
     Lose(&part, goodbye);
+    part.preempted = node->session != 0;
     return part;
   }
-  if (now >= SilentFrom(state, *node)) {
-    Lose(&part, HasReported(*node) ? absl::StrCat("it has been silent for ",
-                                                  absl::FormatDuration(NodeTimeout(state)))
-                                   : "it did not come back");
+  if (now >= LostFrom(state, job, *node)) {
+    Lose(&part, WhyLost(state, job, *node));
+  } else if (now >= SilentFrom(state, *node)) {
+    part.silent = true;
   } else if (part.observed == nullptr) {
     JudgeMissing(job, *node, &part);
   }

@@ -23,7 +23,13 @@ struct Part {
   const NodeEntry* node = nullptr;                   // Null if the coordinator has no such node.
   const v1::ObservedGeneration* observed = nullptr;  // Null if the node does not report the part.
   bool ended_well = false;                           // Every rank has exited with code 0.
+  // True if the node is silent and the job waits for it (silence.h). `state` is then the last one
+  // that is known.
+  bool silent = false;
   std::string loss;  // If kLost, the reason. It follows the words "node b was lost: ".
+  // True if the part is lost because the node has said goodbye and is still connected. Its ranks
+  // work until they are stopped. The reason then follows the words "node b was preempted: ".
+  bool preempted = false;
 };
 
 // Returns one part of the job's current generation. The job must hold nodes. `node` is the node of

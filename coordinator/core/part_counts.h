@@ -17,6 +17,7 @@ struct PartFacts {
   // True if the part has failed, is lost, or its store socket was gone. While the job is being
   // stopped: true if the part may have failed before the job's cause.
   bool failed = false;
+  bool silent = false;  // The job waits for the node, which is silent.
   bool operator==(const PartFacts&) const = default;
 };
 
@@ -49,6 +50,7 @@ class PartCounts {
   int ended_well() const { return ended_well_; }
   int with_processes() const { return with_processes_; }
   int failed() const { return failed_; }
+  int silent() const { return silent_; }
 
   bool operator==(const PartCounts&) const = default;
 
@@ -58,6 +60,7 @@ class PartCounts {
     if (part.ended_well) ended_well_ += count;
     if (part.has_processes) with_processes_ += count;
     if (part.failed) failed_ += count;
+    if (part.silent) silent_ += count;
   }
 
   std::vector<PartFacts> parts_;
@@ -65,6 +68,7 @@ class PartCounts {
   int ended_well_ = 0;
   int with_processes_ = 0;
   int failed_ = 0;
+  int silent_ = 0;
 };
 
 }  // namespace accel::coordinator

@@ -112,6 +112,7 @@ void CutTexts(v1::NodeObserved* report) {
   // A field that is not set has no string, and to ask for one to change would make it.
   if (!report->refuses_work().empty()) Cut(kMaxReportedTextBytes, report->mutable_refuses_work());
   if (!report->goodbye().empty()) Cut(kMaxReportedTextBytes, report->mutable_goodbye());
+  if (!report->agent_stops().empty()) Cut(kMaxReportedTextBytes, report->mutable_agent_stops());
   for (v1::ObservedGeneration& generation : *report->mutable_generations()) {
     if (generation.has_failure()) CutExit(generation.mutable_failure());
     for (v1::ObservedWorker& worker : *generation.mutable_workers()) {

@@ -16,7 +16,7 @@ bool HaveSameParts(const v1::NodeObserved& a, const v1::NodeObserved& b) {
 
 // Returns true if the desired state of the node says something because of this report.
 bool IsInDesired(const v1::NodeObserved& report) {
-  return !report.goodbye().empty() ||
+  return !WhyLeaves(report).empty() ||
          std::any_of(
              report.generations().begin(), report.generations().end(),
              [](const auto& part) { return part.state() == v1::ObservedGeneration::ENDED; });

@@ -53,12 +53,14 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "common/exit_text.h"
 #include "coordinator/core/counting.h"
 #include "coordinator/core/failure_policy.h"
 #include "coordinator/core/first_failure.h"
 #include "coordinator/core/generation_end.h"
 #include "coordinator/core/grace.h"
 #include "coordinator/core/part.h"
+#include "coordinator/core/silence.h"
 #include "coordinator/core/timed_out.h"
 #include "coordinator/core/unplaced_step.h"
 #include "coordinator/core/wording.h"
@@ -111,19 +113,17 @@ class JobView {
       return Fail(TimeLimitPassed(job_), v1::TO_FAILED, StopGrace(state_.limits, job_.spec()));
     }
     if (const auto leaving = NodesToLeave(); !leaving.empty()) return Move(leaving);
-    return starting ? Starting() : std::nullopt;
+    return starting ? Starting() : Running();
   }
 
   // Returns the time at which a step may follow without an event. This is the start deadline, the
   // time limit, the time for another reason, or the time from which a node that still has processes
-  // counts as silent. NextStep() must have returned nullopt.
+  // counts as silent or lost. NextStep() must have returned nullopt.
   absl::Time WakeAt() const {
     absl::Time wake_at = std::min(entry_.start_by, explain_at_);
     if (job_.phase() != v1::STOPPING) wake_at = std::min(wake_at, entry_.end_by);
     for (const Part& part : parts_) {
-      if (!HasProcesses(part)) continue;
-      wake_at = std::min(
-          wake_at, part.node == nullptr ? SilentFrom(state_) : SilentFrom(state_, *part.node));
+      if (HasProcesses(part)) wake_at = std::min(wake_at, NextSilence(part));
     }
     return wake_at;
   }
@@ -134,10 +134,20 @@ class JobView {
   bool All(bool (*holds)(const Part&)) const {
     return std::all_of(parts_.begin(), parts_.end(), holds);
   }
+  absl::Time NextSilence(const Part& part) const {
+    if (part.node == nullptr) return SilentFrom(state_);
+    return part.silent ? LostFrom(state_, entry_, *part.node) : SilentFrom(state_, *part.node);
+  }
+  // Returns the sentences about the silent node that the job waits for, or an empty string.
+  std::string Silence() const {
+    const Part& part = parts_.front();  // Only a job of one node waits for a silent one.
+    return part.silent ? DescribeWait(entry_, part.placement->node_name()) : "";
+  }
   std::string WaitingToEnd(absl::string_view why) const {
     const std::vector<std::string> waiting = NodesWhere(parts_, HasProcesses);
     if (waiting.empty()) return absl::StrCat(why, ".");
-    return absl::StrCat(why, "; waiting for ", NameNodes(waiting), " to end its processes.");
+    return absl::StrCat(why, "; waiting for ", NameNodes(waiting), " to end its processes.",
+                        Silence());
   }
 
   StopGeneration Stop(v1::AfterStop next, absl::Duration grace) const {
@@ -202,12 +212,14 @@ class JobView {
 
   // Returns the grace for the other ranks after a failure. It is zero if a node was lost, unless
   // the spec sets a failure grace. The remaining ranks hang in their collectives, where no SIGTERM
-  // reaches the program, so a grace would only delay the next generation.
+  // reaches the program, so a grace would only delay the next generation. If the only node
+  // has said goodbye, its ranks work, and can save their state.
   absl::Duration GraceAfter(const v1::FailureCause& cause) const {
-    const bool lost = cause.exit().kind() == v1::ExitRecord::NODE_LOST;
-    const bool chosen = job_.spec().failure_grace_ms() > 0;
-    return lost && !chosen && parts_.size() > 1 ? absl::ZeroDuration()
-                                                : FailureGrace(state_.limits, job_.spec());
+    const absl::Duration grace = FailureGrace(state_.limits, job_.spec());
+    if (!common::IsOfNode(cause.exit()) || job_.spec().failure_grace_ms() > 0) return grace;
+    if (parts_.size() > 1) return absl::ZeroDuration();
+    return cause.exit().kind() == v1::ExitRecord::PREEMPTED ? StopGrace(state_.limits, job_.spec())
+                                                            : grace;
   }
 
   StopGeneration Replan() const {
@@ -247,7 +259,13 @@ class JobView {
                      {now_, now_}});
     }
     return Say(absl::StrCat("Starting ", DescribeWorld(CurrentGeneration(job_)->placements()),
-                            "; waiting for ", NameNodes(waiting), "."));
+                            "; waiting for ", NameNodes(waiting), ".", Silence()));
+  }
+
+  // The reason of a RUNNING job changes only if its node becomes silent or reports again.
+  std::optional<Action> Running() {
+    if (parts_.size() > 1) return std::nullopt;
+    return Say(absl::StrCat(Started(job_).reason, Silence()));
   }
 
   std::optional<Action> Stopping() {

@@ -38,7 +38,7 @@ std::string DescribeFailureFirst(const v1::FailureCause& cause) {
 }
 
 std::string DescribeRestart(const v1::Job& job, absl::Duration pause) {
-  if (job.cause().exit().kind() == v1::ExitRecord::NODE_LOST && job.membership_changes() > 0) {
+  if (common::IsOfNode(job.cause().exit()) && job.membership_changes() > 0) {
     return absl::StrCat(DescribeFailureFirst(job.cause()),
                         "; starting again, which spends no restart.");
   }

@@ -192,7 +192,9 @@ class LostNode(LongJob):
     def test_a_stopped_agent_that_continues_disturbs_nothing(self):
         job, workers, shim = self.start_job(ranks=2)
         cluster.stop(self.agents[0].pid)
-        # The node is lost, and the job fails, because it may not restart.
+        cluster.wait_until(lambda: "Node n1 is silent" in self.jobs(job)[0]["reason"], 60, "the job waits for its node")
+        # An operator gives the node up, and the job fails, because it may not restart.
+        self.assertEqual(self.accel("drain", "--now", "n1").code, 0)
         status = self.wait_for_phase(job, "FAILED")
         self.assertEqual(status["cause"]["exit"]["kind"], "NODE_LOST")
         self.assertEqual([cluster.is_alive(pid) for pid in workers], [True, True])

@@ -179,17 +179,38 @@ class Gap(Clock):
 
     AGENTS = 2
 
-    def test_a_node_that_stood_still_does_not_continue_a_job_that_runs_elsewhere(self):
-        job, old = self.start_job()
-        shim = cluster.parent_of(old)
-        [agent] = [agent for agent in self.agents if agent.pid == cluster.parent_of(shim)]
-        node = (agent.pid, shim, old)
+    def stand_still(self, job):
+        """Stops all processes of the job's node. Returns them, and returns when the job says that it waits for the node."""
+        worker = int(self.wait_for_file("pid.1"))
+        shim = cluster.parent_of(worker)
+        [number] = [i for i, agent in enumerate(self.agents) if agent.pid == cluster.parent_of(shim)]
+        node = (self.agents[number].pid, shim, worker)
         for pid in node:
             os.kill(pid, signal.SIGSTOP)
-        self.wait_for_file("pid.2")
-        let_pass(2)
+        cluster.wait_until(lambda: f"Node n{number + 1} is silent" in self.status(job)["reason"], 60, "the job waits")
+        return f"n{number + 1}", node
+
+    @staticmethod
+    def go_on(node):
         for pid in node:
             os.kill(pid, signal.SIGCONT)
+
+    def test_a_job_of_one_node_waits_for_it_and_continues(self):
+        job, worker = self.start_job()
+        _, node = self.stand_still(job)
+        let_pass(2)
+        self.go_on(node)
+        cluster.wait_until(lambda: "silent" not in self.status(job)["reason"], 60, "the node is back")
+        self.assertTrue(cluster.is_alive(worker))
+        self.end_well(job, generations=1)
+
+    def test_a_node_that_stood_still_does_not_continue_a_job_that_runs_elsewhere(self):
+        job, old = self.start_job()
+        name, node = self.stand_still(job)
+        self.assertEqual(self.accel("drain", "--now", name).code, 0)
+        self.wait_for_file("pid.2")
+        let_pass(2)
+        self.go_on(node)
         cluster.wait_until(lambda: not cluster.is_alive(old), 60, "the part that was given up ends")
         self.wait_for_nodes(2)
         self.end_well(job, generations=2)

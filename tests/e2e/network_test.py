@@ -84,9 +84,11 @@ class OnHosts(cluster.ClusterTest):
 class Partition(OnHosts):
     """A node that is cut off is lost after its timeout, at both ends, and converges as soon as the network is healed."""
 
+    AGENTS = 3
+
     def check(self, *cut):
-        """`cut` has the arguments of Hosts.cut(), where None is the host of the job."""
-        job, old, node = self.start_job()
+        """`cut` has the arguments of Hosts.cut(), where None is the host of the job's first rank."""
+        job, old, node = self.start_job("--nodes", 2)
         self.hosts.cut(*(host or self.host_of(node) for host in cut))
         begin = time.monotonic()
         self.wait_for_rank(job, 2)
@@ -101,7 +103,7 @@ class Partition(OnHosts):
             self.assertTrue(cluster.is_alive(old))
         cluster.wait_until(lambda: "coordinator unreachable" in self.log(node), 60, "the agent notices it too")
         self.hosts.heal()
-        self.wait_for_nodes(2)
+        self.wait_for_nodes(3)
         cluster.wait_until(lambda: not cluster.is_alive(old), 60, "the process of the lost part ends")
         self.end_jobs_well(generations=2)
 
@@ -113,6 +115,47 @@ class Partition(OnHosts):
 
     def test_nothing_reaches_the_node(self):
         self.check(1, None)
+
+
+class PartitionOfAJobOfOneNode(OnHosts):
+    """A job of one node is never started again while its processes may still run on a node that is cut off."""
+
+    def cut_off(self, *flags):
+        """Starts a job, cuts its node off in both directions, and returns when the job says that it waits."""
+        job, pid, node = self.start_job(*flags)
+        self.hosts.cut(self.host_of(node))
+        cluster.wait_until(lambda: f"Node {node} is silent. The job waits for it" in self.status(job)["reason"], 60,
+                           "the job says that it waits for its node")
+        return job, pid, node
+
+    def test_it_goes_on_when_the_network_is_healed(self):
+        job, pid, node = self.cut_off()
+        cluster.wait_until(lambda: "coordinator unreachable" in self.log(node), 60, "the agent has lost its stream")
+        self.assertTrue(cluster.is_alive(pid))
+        self.hosts.heal()
+        cluster.wait_until(lambda: self.status(job)["reason"] == f"1 process on node {node}.", 60, "the reason is as before")
+        self.assertTrue(cluster.is_alive(pid))
+        self.end_jobs_well(generations=1)
+
+    def test_a_fence_ends_the_wait(self):
+        job, old, node = self.cut_off("--stop_on_disconnect_after", "5s")
+        cluster.wait_until(lambda: not cluster.is_alive(old), 60, "the shim stops the process")
+        self.assertEqual(len(self.status(job)["generations"]), 1)
+        self.wait_for_rank(job, 2)
+        self.assertNotEqual(self.node_of(job), node)
+        self.hosts.heal()
+        self.wait_for_nodes(2)
+        self.end_jobs_well(generations=2)
+
+    def test_an_operator_gives_the_node_up(self):
+        job, old, node = self.cut_off()
+        self.assertEqual(self.accel("drain", "--now", node).code, 0)
+        self.wait_for_rank(job, 2)
+        self.assertNotEqual(self.node_of(job), node)
+        self.assertIn(f"node {node} was lost: it is silent, and an operator has given it up", self.accel("status", job).out)
+        self.hosts.heal()
+        cluster.wait_until(lambda: not cluster.is_alive(old), 60, "the process of the lost part ends")
+        self.end_jobs_well(generations=2)
 
 
 class Links(OnHosts):
@@ -131,12 +174,12 @@ class Links(OnHosts):
         self.assertTrue(cluster.is_alive(pid))
         self.end_jobs_well(generations=1)
 
-    def test_long_breaks_move_a_job_once(self):
-        job, old, node = self.start_job()
+    def test_long_breaks_cost_a_job_of_one_node_nothing(self):
+        job, pid, node = self.start_job()
         self.flap(node, 2, down=(self.NODE_TIMEOUT + 1, self.NODE_TIMEOUT + 3), up=(0.2, 2))
         self.wait_for_nodes(2)
-        cluster.wait_until(lambda: not cluster.is_alive(old), 60, "the process of the lost part ends")
-        self.end_jobs_well(generations=2)
+        self.assertTrue(cluster.is_alive(pid))
+        self.end_jobs_well(generations=1)
 
     def test_a_slow_and_lossy_link_loses_no_node(self):
         cluster.wait_until(lambda: self.round_trip(2) < 0.1, 60, "a quick round trip")
@@ -186,6 +229,8 @@ class HalfOpen(OnHosts):
             os.kill(pid, signal.SIGKILL)
         self.agents[which].wait()
         self.assertGreater(self.connections(node), 0, "the connection is half-open")
+        # Only an operator knows that the host is gone and not cut off.
+        self.assertEqual(self.accel("drain", "--now", node).code, 0)
         self.wait_for_rank(job, 2)
         cluster.wait_until(lambda: self.connections(node) == 0, 60, "the coordinator closes the connection")
         self.hosts.heal()

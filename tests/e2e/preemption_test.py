@@ -14,7 +14,7 @@ echo $count > last
 
 class Preemption(cluster.ClusterTest):
     AGENTS = 2
-    NODE_TIMEOUT = 8
+    NODE_TIMEOUT = 300  # Silence would be noticed only after the test.
 
     def test_a_job_saves_its_state_and_continues_on_another_node(self):
         job = self.accel("submit", "--cpu", "--max_restarts", 1, "--on_agent_loss", "end", self.script(WORKER)).out.split()[0]
@@ -33,6 +33,7 @@ class Preemption(cluster.ClusterTest):
         self.assertGreaterEqual(int(self.wait_for_file("last")), saved)
         [status] = self.jobs(job)
         self.assertEqual((len(status["generations"]), status.get("failures", 0)), (2, 0), status)
+        self.assertEqual(status["generations"][0]["cause"]["exit"]["kind"], "PREEMPTED", status)
         self.assertEqual(self.leftovers(variable=f"ACCEL_JOB_ID={job}"), [])
 
     def node_of(self, job):

@@ -35,6 +35,7 @@ void FakeNode::RestartAgent(bool forgets) {
   observed_.set_incarnation(absl::StrCat(name_, "-", incarnation_++));
   if (forgets) observed_.clear_generations();
   observed_.clear_goodbye();
+  observed_.clear_agent_stops();
   observed_.clear_store_sockets();
   observed_.set_sequence(0);
   observed_.set_applied_version(0);

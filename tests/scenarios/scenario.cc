@@ -45,6 +45,10 @@ v1::JobSpec ParseSpec(const std::vector<std::string>& words) {
       spec.set_restart_window_ms(absl::ToInt64Milliseconds(ParseDuration(value)));
     } else if (name == "time_limit") {
       spec.set_time_limit_ms(absl::ToInt64Milliseconds(ParseDuration(value)));
+    } else if (name == "ends_with_agent") {
+      spec.set_on_agent_loss(v1::END);
+    } else if (name == "stop_on_disconnect") {
+      spec.set_stop_on_disconnect_after_ms(absl::ToInt64Milliseconds(ParseDuration(value)));
     } else if (name == "start_deadline") {
       spec.set_start_deadline_ms(absl::ToInt64Milliseconds(ParseDuration(value)));
     } else {
@@ -271,6 +275,7 @@ absl::Status Scenario::Play(absl::string_view line) {
                                       {"unmute", &Scenario::Link},
                                       {"refuse", &Scenario::Link},
                                       {"goodbye", &Scenario::Link},
+                                      {"agent_stops", &Scenario::Link},
                                       {"drain", &Scenario::Drain},
                                       {"undrain", &Scenario::Drain},
                                       {"stale", &Scenario::Stale},

@@ -9,6 +9,7 @@
 //     same time as the coordinator's (D is how far it is ahead).
 //   submit [nodes=N] [ppn=K,L] [cpu] [gpu_ids=I,J] [max_restarts=N] [time_limit=D]
 //          [start_deadline=D] [min_nodes=N] [restart_window=D] [no_retry_on=N,M]
+//          [stop_on_disconnect=D] [ends_with_agent]
 //     Jobs are called j1, j2... in the order of their submits.
 //   cancel JOB [at_once]
 //   sync NODE...
@@ -36,6 +37,8 @@
 //     An operator drains the node, or ends that.
 //   goodbye NODE TEXT
 //     The node's agent leaves, because TEXT.
+//   agent_stops NODE TEXT
+//     The agent stops and the node stays, because TEXT.
 //   restart NODE [forgets]
 //     The node's agent is killed. The next one adopts the generations, or has lost their records.
 //   reboot NODE
@@ -49,7 +52,7 @@
 //   expect JOB PHASE [~ TEXT]
 //     The job is in this phase, and its reason contains TEXT.
 //   expect JOB exit=N, failures=N, replans=N, start_failures=N, membership_changes=N,
-//          generation=N or cause~TEXT
+//          generation=N, reason=TEXT (all of it) or cause~TEXT
 //   desired NODE = TEXT
 //     The node's whole desired state, in the short form of Summary().
 //   env NODE JOB.GENERATION RANK NAME=VALUE

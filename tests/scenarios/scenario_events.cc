@@ -111,6 +111,10 @@ absl::Status Scenario::Link(const Words& words) {
     node.observed().set_goodbye(Rest(words, 2));
     return Report(&node);
   }
+  if (words[0] == "agent_stops") {
+    node.observed().set_agent_stops(Rest(words, 2));
+    return Report(&node);
+  }
   if (words[0] == "refuse") {
     node.observed().set_refuses_work(Rest(words, 2));
     return Report(&node);

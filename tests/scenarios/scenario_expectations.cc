@@ -65,6 +65,10 @@ absl::Status Scenario::Expect(const Words& words) {
     if (number->second == Number(value)) return absl::OkStatus();
     return Unmet(words, 2, absl::StrCat(number->second), absl::StrCat(name, "=", number->second));
   }
+  if (name == "reason") {
+    if (job.reason() == Rest(words, 2).substr(7)) return absl::OkStatus();
+    return Unmet(words, 2, actual, absl::StrCat("reason=", job.reason()));
+  }
   if (absl::StartsWith(words[2], "cause~")) {
     const std::string cause = job.cause().ShortDebugString();
     const std::string part = Rest(words, 2).substr(6);

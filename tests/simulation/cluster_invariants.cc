@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/exit_text.h"
 #include "common/job_phase.h"
 #include "common/status_macros.h"
 #include "coordinator/core/cluster_state.h"
@@ -120,14 +121,22 @@ absl::Status ClusterInvariants::CheckClients() const {
   return absl::OkStatus();
 }
 
+// Returns true if the generation's job waits for this node however long it is silent: it is a job
+// of one node, which has neither said goodbye nor been given up by an operator (invariant 4).
+bool ClusterInvariants::WaitsFor(const UnreliableNode& node, const common::GenerationId& id) const {
+  return jobs_.at(id.job)->spec().nodes() <= 1 && !drains_.has_moved_jobs(node.name()) &&
+         !silence_.MayHaveLeft(node.name(), published_.at(id).at);
+}
+
 // A node counts as lost only if the coordinator received nothing from it for the whole timeout, or
 // if its host was rebooted, or if its agent died and the job ends with its agent. A job that
-// requires contact may also have lost the coordinator.
+// requires contact may also have lost the coordinator. A job of one node does not lose it by
+// silence.
 bool ClusterInvariants::MayBeLost(const UnreliableNode& node, const v1::Job& job,
                                   const v1::GenerationRecord& generation) const {
-  const absl::Time placed =
-      published_.at({common::JobId(job.job_id()), generation.generation()}).at;
-  if (silence_.MayBeLost(node.name(), placed)) return true;
+  const common::GenerationId id{common::JobId(job.job_id()), generation.generation()};
+  const absl::Time placed = published_.at(id).at;
+  if (silence_.MayBeLost(node.name(), placed) && !WaitsFor(node, id)) return true;
   if (job.spec().stop_on_disconnect_after_ms() > 0) return true;
   if (job.spec().on_agent_loss() == v1::END && node.agent_died_at() >= placed) return true;
   return std::any_of(generation.placements().begin(), generation.placements().end(),
@@ -156,7 +165,7 @@ bool ClusterInvariants::MayHaveLostNode(const common::GenerationId& id) const {
 
 absl::Status ClusterInvariants::CheckLosses(const v1::Job& job) {
   for (const v1::GenerationRecord& generation : job.generations()) {
-    if (generation.cause().exit().kind() != v1::ExitRecord::NODE_LOST) continue;
+    if (!common::IsOfNode(generation.cause().exit())) continue;
     const common::GenerationId id{common::JobId(job.job_id()), generation.generation()};
     published_.at(id).lost_node = true;
     for (const auto& node : nodes_) {

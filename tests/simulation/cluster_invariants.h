@@ -64,6 +64,7 @@ class ClusterInvariants {
   };
 
   const SimulatedClient* ClientOf(const common::JobId& job) const;
+  bool WaitsFor(const UnreliableNode& node, const common::GenerationId& id) const;
   bool MayBeLost(const UnreliableNode& node, const v1::Job& job,
                  const v1::GenerationRecord& generation) const;
   bool MayHaveLostNode(const common::GenerationId& id) const;

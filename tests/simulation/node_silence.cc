@@ -28,6 +28,7 @@ void NodeSilence::NoteNode(const UnreliableNode& node, absl::Time now) {
   const absl::Time heard = node.link().last_heard();
   // A node that says goodbye is lost at once.
   if (node.shuts_down()) {
+    left_[node.name()] = now;
     given_up_[node.name()] = now;
     excused_until_[node.name()] = now + kEndsLeftovers;
     return;
@@ -47,6 +48,11 @@ void NodeSilence::NoteNode(const UnreliableNode& node, absl::Time now) {
 bool NodeSilence::MayBeLost(const std::string& node, absl::Time since) const {
   const auto given_up = given_up_.find(node);
   return given_up != given_up_.end() && given_up->second >= since;
+}
+
+bool NodeSilence::MayHaveLeft(const std::string& node, absl::Time since) const {
+  const auto left = left_.find(node);
+  return left != left_.end() && left->second >= since;
 }
 
 bool NodeSilence::IsExcused(const std::string& node, absl::Time since, absl::Time now) const {

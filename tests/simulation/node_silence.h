@@ -28,6 +28,9 @@ class NodeSilence {
   // processes here, because the node cannot yet have been asked to end them.
   bool IsExcused(const std::string& node, absl::Time since, absl::Time now) const;
 
+  // Returns true if the node may have said goodbye at `since` or later.
+  bool MayHaveLeft(const std::string& node, absl::Time since) const;
+
   // Returns since when a coordinator runs without a gap.
   absl::Time present_since() const { return present_since_; }
 
@@ -38,6 +41,7 @@ class NodeSilence {
   absl::Time present_since_ = absl::InfinitePast();
   std::map<std::string, absl::Time> given_up_;  // When each node was last silent for too long.
   std::map<std::string, absl::Time> excused_until_;
+  std::map<std::string, absl::Time> left_;  // When each node last shut down.
 };
 
 }  // namespace accel::simulation

@@ -138,6 +138,14 @@ PlantedBug ObeysAnyCoordinator() {
           .desired = [](v1::NodeDesired* desired) { desired->clear_cluster_id(); }};
 }
 
+PlantedBug NeverFences() {
+  return {.name = "never fences", .desired = [](v1::NodeDesired* desired) {
+            for (v1::DesiredGeneration& each : *desired->mutable_generations()) {
+              each.clear_stop_on_disconnect_after_ms();
+            }
+          }};
+}
+
 PlantedBug OffersUsedSocketsAgain() {
   return {.name = "offers used sockets again", .report = UsedSockets()};
 }

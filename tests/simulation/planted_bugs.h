@@ -21,6 +21,9 @@ PlantedBug ForgetsGraceOverARestart();
 // A coordinator of another cluster is obeyed, as all of them were before they named their cluster.
 PlantedBug ObeysAnyCoordinator();
 
+// A node never learns that it must stop its job for lack of contact.
+PlantedBug NeverFences();
+
 // A store socket that a generation uses is offered again.
 PlantedBug OffersUsedSocketsAgain();
 

@@ -6,12 +6,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+#include <string>
+
 #include "common/log.h"
 #include "tests/simulation/play.h"
 
 namespace accel::simulation {
 namespace {
 
+using ::testing::Contains;
 using ::testing::HasSubstr;
 
 constexpr uint32_t kSeeds = 300;
@@ -53,6 +57,26 @@ TEST(PlantedBugs, AGraceThatIsLostOverARestart) {
 
 TEST(PlantedBugs, ACoordinatorOfAnotherClusterThatIsObeyed) {
   EXPECT_THAT(Find(ObeysAnyCoordinator).message(), HasSubstr("of another cluster has stopped"));
+}
+
+// Random schedules are too short for a job that is started again because its fence must have ended
+// it.
+TEST(PlantedBugs, AJobThatIsNotStoppedForLackOfContact) {
+  absl::StatusOr<Schedule> schedule = ParseSchedule(R"(
+      seed 1
+      2s submit 1 nodes=1 processes=1 cpu max_restarts=1 stop_on_disconnect=5s
+      3s cut n1 up down
+      3s cut n2 up down
+      70s join n1
+      70s join n2)");
+  ASSERT_TRUE(schedule.ok()) << schedule.status();
+  // The seed decides how long the processes run.
+  std::set<std::string> found;
+  for (schedule->seed = 1; schedule->seed <= 50; ++schedule->seed) {
+    EXPECT_EQ(Play(*schedule, NoBug).status, absl::OkStatus());
+    found.emplace(Play(*schedule, NeverFences).status.message());
+  }
+  EXPECT_THAT(found, Contains(HasSubstr("while generation")));
 }
 
 TEST(PlantedBugs, AUsedSocketThatIsOfferedAgain) {

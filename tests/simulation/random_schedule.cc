@@ -112,7 +112,8 @@ Schedule RandomSchedule(uint32_t seed, int events) {
   absl::Duration at = absl::Seconds(2);
   for (int i = 0; i < events; ++i) {
     schedule.events.push_back({at, RandomEvent(&jobs, &dice)});
-    at += dice.UpTo(absl::Milliseconds(1'500));
+    // A long pause now and then shows how long a job waits for a node that is cut off.
+    at += dice.UpTo(dice.OneIn(100) ? absl::Minutes(1) : absl::Milliseconds(1'500));
   }
   return schedule;
 }

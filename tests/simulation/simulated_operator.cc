@@ -7,6 +7,7 @@ namespace accel::simulation {
 void SimulatedOperator::Drain(const std::string& node, v1::Drain drain) {
   Request& request = requests_[node];
   request.drain = drain;
+  if (drain == v1::MOVE_JOBS) moved_jobs_.insert(node);
   ++request.number;
   request.answered = false;
   request.asked_of = 0;

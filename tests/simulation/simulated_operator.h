@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 
 #include "absl/time/time.h"
@@ -26,6 +27,9 @@ class SimulatedOperator {
   // Returns since when a coordinator has promised to give the node no work. InfiniteFuture if none
   // has.
   absl::Time drained_since(const std::string& node) const;
+  // Returns true if the operator has ever asked for the node's jobs to be moved. Then the node may
+  // have been given up.
+  bool has_moved_jobs(const std::string& node) const { return moved_jobs_.contains(node); }
 
  private:
   struct Request {
@@ -39,6 +43,7 @@ class SimulatedOperator {
   SimulatedCoordinator* const coordinator_;
   common::Clock* const clock_;
   std::map<std::string, Request> requests_;
+  std::set<std::string> moved_jobs_;
 };
 
 }  // namespace accel::simulation
