@@ -12,8 +12,8 @@
 //
 // * Preference. The preferred nodes should get the job, and the first of them in the ledger's order
 //   machine rank 0. So the search lets the machine ranks choose in their own order, and largest
-//   first only if that fails. At the end it sorts the chosen nodes in the ledger's order, if they
-//   still fit.
+//   first only if that fails. At the end it arranges the chosen nodes by rule 8 of the header, if
+//   they still fit.
 // * The store socket. It concerns machine rank 0 alone and breaks the nesting. In rare cases a fit
 //   is missed because a larger need has taken the only node with a spare socket. This does no harm:
 //   agents open another spare socket in a moment, and the job waits for that (Wait::kSocket).
@@ -34,6 +34,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "common/check.h"
@@ -60,10 +61,16 @@ enum class Fit {
 // The placement of one job.
 class Request {
  public:
-  // `nodes` is the number of nodes to find, at most spec.nodes().
+  // `nodes` is the number of nodes to find, at most spec.nodes(). `last` may be null.
   Request(const v1::JobSpec& spec, int nodes, v1::Devices devices,
-          const std::set<common::NodeId>& avoid, const Ledger& ledger)
-      : spec_(spec), nodes_(nodes), avoid_(avoid), ledger_(ledger), gpu_(devices == v1::ON_GPUS) {}
+          const std::set<common::NodeId>& avoid, const v1::GenerationRecord* last,
+          const Ledger& ledger)
+      : spec_(spec),
+        nodes_(nodes),
+        avoid_(avoid),
+        last_(last),
+        ledger_(ledger),
+        gpu_(devices == v1::ON_GPUS) {}
 
   // Returns the number of processes that each machine rank needs, or kAllGpus.
   std::vector<int> Needs() const {
@@ -99,7 +106,7 @@ class Request {
                        [&needs](int a, int b) { return needs[a] > needs[b]; });
       match = Deal(candidates, needs, order, fit);
     }
-    return match.has_value() ? InOrderOfLedger(*std::move(match), needs, fit) : match;
+    return match.has_value() ? Arrange(*std::move(match), needs, fit) : match;
   }
 
   // Explains why the job would not fit even if nothing else ran.
@@ -228,6 +235,45 @@ class Request {
     return match;
   }
 
+  // Returns the same nodes in the order of rule 8.
+  Match Arrange(Match match, const std::vector<int>& needs, Fit fit) const {
+    if (last_ != nullptr) {
+      if (auto kept = KeepRanks(match, needs, fit)) return *std::move(kept);
+    }
+    return InOrderOfLedger(std::move(match), needs, fit);
+  }
+
+  // Returns the same nodes, those of the last generation with the machine ranks that they had.
+  // Returns nullopt if they do not fit in that order.
+  std::optional<Match> KeepRanks(const Match& match, const std::vector<int>& needs, Fit fit) const {
+    absl::flat_hash_map<absl::string_view, size_t> ranks;
+    const size_t known = std::min(match.size(), static_cast<size_t>(last_->placements_size()));
+    for (size_t i = 0; i < known; ++i) {
+      ranks.emplace(last_->placements(static_cast<int>(i)).node_id(), i);
+    }
+    Match kept(match.size(), nullptr);
+    Match others;
+    for (const NodeOffer* node : match) {
+      const auto rank = ranks.find(node->id.value());
+      (rank == ranks.end() ? others.emplace_back() : kept[rank->second]) = node;
+    }
+    std::sort(others.begin(), others.end(), Ledger::InOrder());
+    auto other = others.begin();
+    if (kept[0] == nullptr) {
+      // Not every node has the socket that machine rank 0 needs.
+      const auto first = std::find_if(other, others.end(), [&](const NodeOffer* node) {
+        return Fits(*node, 0, needs[0], fit);
+      });
+      if (first == others.end()) return std::nullopt;
+      std::rotate(other, first, first + 1);
+    }
+    for (size_t rank = 0; rank < kept.size(); ++rank) {
+      if (kept[rank] == nullptr) kept[rank] = *other++;
+      if (!Fits(*kept[rank], static_cast<int>(rank), needs[rank], fit)) return std::nullopt;
+    }
+    return kept;
+  }
+
   // Returns the same nodes in the ledger's order, except that the first of them that can be machine
   // rank 0 comes first. Returns `match` unchanged if they do not fit in that order.
   Match InOrderOfLedger(Match match, const std::vector<int>& needs, Fit fit) const {
@@ -251,6 +297,7 @@ class Request {
   const v1::JobSpec& spec_;
   const int nodes_;
   const std::set<common::NodeId>& avoid_;
+  const v1::GenerationRecord* const last_;
   const Ledger& ledger_;
   const bool gpu_;
 };
@@ -258,14 +305,15 @@ class Request {
 }  // namespace
 
 PlacementDecision Place(const v1::JobSpec& spec, v1::Devices devices,
-                        const std::set<common::NodeId>& avoid, const Ledger& ledger) {
+                        const std::set<common::NodeId>& avoid, const v1::GenerationRecord* last,
+                        const Ledger& ledger) {
   using Wait = PlacementDecision::Wait;
   int nodes = spec.nodes();
   if (IsElastic(spec)) {
     const auto room = static_cast<int>(FindRoom(spec, devices, ledger).size());
     nodes = std::clamp(room, MinNodes(spec), spec.nodes());
   }
-  const Request request(spec, nodes, devices, avoid, ledger);
+  const Request request(spec, nodes, devices, avoid, last, ledger);
   std::optional<Match> match = request.FindMatch(Fit::kWithStore);
   if (match.has_value()) return {request.Assign(*match), Wait::kNodes, ""};
   match = request.FindMatch(Fit::kNow);
@@ -282,7 +330,7 @@ PlacementDecision Place(const v1::JobSpec& spec, v1::Devices devices,
 
 std::vector<const NodeOffer*> FindRoom(const v1::JobSpec& spec, v1::Devices devices,
                                        const Ledger& ledger) {
-  return Request(spec, 1, devices, {}, ledger).FindRoom();
+  return Request(spec, 1, devices, /*avoid=*/{}, /*last=*/nullptr, ledger).FindRoom();
 }
 
 }  // namespace accel::coordinator

@@ -16,8 +16,10 @@
 //    node after the other. A CPU job prefers the fewest ranks per CPU, then the first.
 // 7. If the machine ranks need different numbers of processes and rule 6 leads to no fit, the
 //    largest need chooses first.
-// 8. The chosen nodes become machine ranks in the ledger's order (Ledger::offers()), if their GPUs
-//    and sockets allow it.
+// 8. Ranks move as little as possible. A node of the job's last generation keeps its machine rank,
+//    if it is below the number of nodes. The other chosen nodes get the machine ranks that are
+//    left, in the ledger's order (Ledger::offers()). If their GPUs and sockets do not allow it, all
+//    are in the ledger's order, or in any that fits.
 // clang-format on
 //
 // placement.cc explains the search.
@@ -52,9 +54,11 @@ struct PlacementDecision {
   std::string reason;  // A sentence that says what is missing.
 };
 
-// Places a job. Nodes in `avoid` get a part only if the job does not fit on other nodes.
+// Places a job. Nodes in `avoid` get a part only if the job does not fit on other nodes. `last` is
+// the job's last generation, or null before its first one.
 PlacementDecision Place(const v1::JobSpec& spec, v1::Devices devices,
-                        const std::set<common::NodeId>& avoid, const Ledger& ledger);
+                        const std::set<common::NodeId>& avoid, const v1::GenerationRecord* last,
+                        const Ledger& ledger);
 
 // Returns the nodes that have room now for one more machine rank of the job, in the ledger's order.
 std::vector<const NodeOffer*> FindRoom(const v1::JobSpec& spec, v1::Devices devices,

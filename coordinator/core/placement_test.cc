@@ -56,12 +56,16 @@ Ledger LedgerOf(const ClusterState& state) {
   return ledger;
 }
 
-// Returns the job's first placement.
-PlacementDecision PlaceOn(const ClusterState& state, const v1::JobSpec& spec,
-                          const Ledger& ledger) {
+// Returns the job's placement after a generation on the nodes `last`, by machine rank, or the first
+// one if there was none.
+PlacementDecision PlaceOn(const ClusterState& state, const v1::JobSpec& spec, const Ledger& ledger,
+                          const std::vector<std::string>& last = {}) {
   v1::Job job;
   *job.mutable_spec() = spec;
-  return Place(spec, DevicesOf(job, state), /*avoid=*/{}, ledger);
+  v1::GenerationRecord generation;
+  for (const std::string& node : last) generation.add_placements()->set_node_id(node);
+  return Place(spec, DevicesOf(job, state), /*avoid=*/{}, last.empty() ? nullptr : &generation,
+               ledger);
 }
 
 PlacementDecision PlaceOn(const ClusterState& state, const v1::JobSpec& spec) {
@@ -268,6 +272,46 @@ TEST(Placement, NodesThatCannotBeUsedAreNot) {
   EXPECT_EQ(three.wait, PlacementDecision::Wait::kNodes);
   stray->set_state(v1::ObservedGeneration::ENDED);
   EXPECT_EQ(Show(PlaceOn(state, Spec(2, {1}))), "d:0+1 e:1+1");
+}
+
+// Returns the names of the nodes, by machine rank, after a generation on the nodes `last`.
+std::string NodesAfter(const std::vector<std::string>& last, const std::vector<FakeNode>& nodes,
+                       v1::JobSpec spec) {
+  const ClusterState state = Cluster(nodes);
+  const PlacementDecision decision = PlaceOn(state, spec, LedgerOf(state), last);
+  if (!decision.assignment.has_value()) return decision.reason;
+  std::vector<std::string> names;
+  for (const v1::Placement& placement : decision.assignment->placements) {
+    names.push_back(placement.node_name());
+  }
+  return absl::StrJoin(names, " ");
+}
+
+TEST(Placement, RanksMoveAsLittleAsPossible) {
+  v1::JobSpec elastic = Spec(4, {1}, true);
+  elastic.set_min_nodes(1);
+  const auto after = [&elastic](const std::vector<std::string>& last,
+                                const std::vector<FakeNode>& nodes) {
+    return NodesAfter(last, nodes, elastic);
+  };
+  // A node is lost: only the last one moves, into the hole.
+  EXPECT_EQ(after({"a", "b", "c", "d"}, {{"a"}, {"c"}, {"d"}}), "a d c");
+  EXPECT_EQ(after({"a", "b", "c", "d"}, {{"b"}, {"c"}, {"d"}}), "d b c");
+  // A node comes: it gets the rank that is left, wherever its name sorts.
+  EXPECT_EQ(after({"b", "c"}, {{"a"}, {"b"}, {"c"}}), "b c a");
+  EXPECT_EQ(after({"a", "d", "c"}, {{"a"}, {"b"}, {"c"}, {"d"}}), "a d c b");
+  // One is lost and another one comes.
+  EXPECT_EQ(after({"b", "c", "d", "e"}, {{"a"}, {"b"}, {"d"}, {"e"}}), "b a d e");
+  // None is left.
+  EXPECT_EQ(after({"x", "y"}, {{"b"}, {"a"}}), "a b");
+}
+
+TEST(Placement, RanksMoveIfOtherwiseNothingFits) {
+  // Machine rank 0 needs a spare socket, and a larger part needs a node with as many GPUs.
+  EXPECT_EQ(NodesAfter({"a", "b"}, {{"a", 0, 0}, {"b"}}, Spec(2, {1}, true)), "b a");
+  EXPECT_EQ(NodesAfter({"x", "b"}, {{"a", 0, 0}, {"b"}}, Spec(2, {1}, true)), "b a");
+  EXPECT_EQ(NodesAfter({"x", "c"}, {{"a", 0, 0}, {"b"}, {"c"}}, Spec(3, {1}, true)), "b c a");
+  EXPECT_EQ(NodesAfter({"a", "b"}, {{"a", 1}, {"b", 4}}, Spec(2, {4, 1})), "b a");
 }
 
 }  // namespace

@@ -134,7 +134,8 @@ class Pass {
   // Returns true if the pass places the job, or ends it. Otherwise turn->refusal has the reason.
   bool PlanJob(const common::JobId& id, const JobEntry& entry, v1::Devices devices, Turn* turn) {
     if (!turn->refusal.has_value()) {
-      PlacementDecision decision = Place(entry.job.spec(), devices, AvoidedBy(entry), ledger_);
+      PlacementDecision decision =
+          Place(entry.job.spec(), devices, AvoidedBy(entry), CurrentGeneration(entry.job), ledger_);
       if (decision.assignment.has_value()) {
         ledger_.Take(decision.assignment->placements);
         actions_.push_back(Start(id, devices, *std::move(decision.assignment)));
