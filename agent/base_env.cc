@@ -24,7 +24,10 @@ std::vector<std::string> BaseEnv() {
     if (name == "ACCEL_SHIM" || name == "ACCEL_COORDINATOR") continue;
     if (name == "ACCEL_LOGIN" || name == "ACCEL_LAUNCH_KEY" || name == "ACCEL_LAUNCH_KEY_FILE")
       continue;
-    if (name == common::kEnvAccelTerminal || name == common::kEnvAccelReportSocket) continue;
+    if (name == common::kEnvAccelTerminal || name == common::kEnvAccelReportSocket ||
+        name == common::kEnvAccelBeatSocket) {
+      continue;
+    }
     if (common::IsRankVariable(name)) continue;
     env.push_back(pair);
   }

@@ -14,9 +14,9 @@ using ::testing::Not;
 using ::testing::StartsWith;
 
 TEST(BaseEnv, HasNeitherKeysNorTheAgentsOwnRank) {
-  for (const char* name :
-       {"ACCEL_SHIM", "ACCEL_COORDINATOR", "RANK", "LOCAL_RANK", "WORLD_SIZE", "MASTER_PORT",
-        "ACCEL_REPORT_SOCKET", "ACCEL_LAUNCH_KEY", "ACCEL_LAUNCH_KEY_FILE", "ACCEL_LOGIN"}) {
+  for (const char* name : {"ACCEL_SHIM", "ACCEL_COORDINATOR", "RANK", "LOCAL_RANK", "WORLD_SIZE",
+                           "MASTER_PORT", "ACCEL_REPORT_SOCKET", "ACCEL_BEAT_SOCKET",
+                           "ACCEL_LAUNCH_KEY", "ACCEL_LAUNCH_KEY_FILE", "ACCEL_LOGIN"}) {
     setenv(name, "1", /*overwrite=*/1);
   }
   setenv("ACCEL_LOGINS_OF_MINE", "kept", 1);
@@ -26,7 +26,7 @@ TEST(BaseEnv, HasNeitherKeysNorTheAgentsOwnRank) {
   EXPECT_THAT(env, Contains("ACCEL_LOGINS_OF_MINE=kept"));
   for (const char* gone :
        {"ACCEL_SHIM=", "ACCEL_COORDINATOR=", "RANK=", "LOCAL_RANK=", "WORLD_SIZE=", "MASTER_PORT=",
-        "ACCEL_REPORT_SOCKET=", "ACCEL_LAUNCH_KEY", "ACCEL_LOGIN="}) {
+        "ACCEL_REPORT_SOCKET=", "ACCEL_BEAT_SOCKET=", "ACCEL_LAUNCH_KEY", "ACCEL_LOGIN="}) {
     EXPECT_THAT(env, Each(Not(StartsWith(gone))));
   }
 }

@@ -8,8 +8,8 @@
 // a process group in such a script wait for a server that does not exist. Worlds of both kinds get
 // ACCELERATE_* and ACCEL_*.
 //
-// ACCEL_REPORT_SOCKET is set by the shim. Two variables of torchrun are not set here.
-// TORCHELASTIC_ERROR_FILE is set by the shim, because it is a path on the node.
+// ACCEL_REPORT_SOCKET and ACCEL_BEAT_SOCKET are set by the shim. Two variables of torchrun are not
+// set here. TORCHELASTIC_ERROR_FILE is set by the shim, because it is a path on the node.
 // TORCHELASTIC_SIGNALS_TO_HANDLE is a setting of torchrun itself, which its workers only inherit.
 // `accel launch` sets KMP_AFFINITY and KMP_BLOCKTIME, which Accelerate's simple launcher sets, only
 // for one process. With several, they would pin all processes of a node to the same cores.
@@ -72,6 +72,13 @@ inline constexpr char kEnvAccelTerminal[] = "ACCEL_TERMINAL";
 inline constexpr char kEnvAccelReportSocket[] = "ACCEL_REPORT_SOCKET";
 // The message by which a worker reports this.
 inline constexpr std::string_view kCheckpointMessage = "checkpoint";
+// DESCRIPTOR:INODE of the socket on which a worker of a job with a hang timeout sends its signs of
+// progress (docs/decisions/0097). The shim sets it. The socket may be the one for checkpoints.
+inline constexpr char kEnvAccelBeatSocket[] = "ACCEL_BEAT_SOCKET";
+// The messages "beat RANK" and "wait RANK": a rank has made progress, or waits for other ranks.
+// RANK is decimal, and 0 in a world of one process.
+inline constexpr std::string_view kBeatMessage = "beat ";
+inline constexpr std::string_view kWaitMessage = "wait ";
 
 // Variables that only the submitter sets. The first says whether ranks of one host may communicate
 // through shared memory. The second is the path of libaccel_nccl.so.

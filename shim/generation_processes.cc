@@ -52,9 +52,14 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "common/clock.h"
 #include "common/descriptors.h"
+#include "common/worker_env.h"
+#include "process/process_table.h"
 #include "process/program_path.h"
 #include "process/sweep.h"
+#include "shim/hang_report.h"
 #include "shim/start_checks.h"
 
 namespace accel::shim {
@@ -73,6 +78,10 @@ constexpr absl::Duration kLongestSweepPause = absl::Milliseconds(500);
 // Minimum time between two reports that only a checkpoint has caused, because a program may save
 // after each step.
 constexpr absl::Duration kCheckpointsEvery = absl::Milliseconds(100);
+
+// Maximum number of processes whose threads are recorded in a hang, because reading them takes time
+// in which this process does nothing else.
+constexpr int kMostHangRecords = 16;
 
 constexpr absl::string_view kPathName = "PATH";
 
@@ -97,11 +106,7 @@ void GenerationProcesses::Start(common::UniqueFd store_socket, const StoreStarte
   context.cgroup_fd = cgroup_.fd();
   context.stdin_fd = null_.get();
   context.inherited = inherited_;
-  if (start_.report_checkpoints) {
-    reports_.emplace(loop_);
-    context.reports_fd = reports_->worker_end();
-    context.reports_variable = reports_->variable();
-  }
+  OpenReports(now, &context);
   if (start_.keep_stdin) {
     context.terminal_fd = terminal_.Borrow();
     // Without the terminal's foreground, a worker that reads from it would be stopped
@@ -121,6 +126,28 @@ void GenerationProcesses::Start(common::UniqueFd store_socket, const StoreStarte
   life_.ExecDone();
   life_.RequireContact(now, start_.stop_on_disconnect_after);
   if (!start_.memory_cgroup.empty()) join_memory_cgroup_at_ = now + kJoinMemoryCgroupAfter;
+}
+
+void GenerationProcesses::OpenReports(absl::Time now, WorkerContext* context) {
+  const bool finds_hangs = start_.hang_timeout > absl::ZeroDuration();
+  if (!start_.report_checkpoints && !finds_hangs) return;
+  const auto beat = [this](int rank) {
+    if (progress_) progress_->Beat(rank, common::SteadyClock()->Now());
+  };
+  const auto wait = [this](int rank) {
+    if (progress_) progress_->Waits(rank);
+  };
+  reports_.emplace(loop_, WorkerReports::Listener{.beat = beat, .wait = wait});
+  context->reports_fd = reports_->worker_end();
+  const auto tell = [this, context](const char* name) {
+    context->reports_variables.push_back(absl::StrCat(name, "=", reports_->address()));
+  };
+  if (start_.report_checkpoints) tell(common::kEnvAccelReportSocket);
+  if (!finds_hangs) return;
+  tell(common::kEnvAccelBeatSocket);
+  std::vector<int> ranks;
+  for (const WorkerStart& worker : start_.workers) ranks.push_back(worker.rank);
+  progress_.emplace(start_.hang_timeout, ranks, now);
 }
 
 std::optional<ExitFact> GenerationProcesses::StartStore(common::UniqueFd socket,
@@ -249,6 +276,7 @@ void GenerationProcesses::Tick(absl::Time now) {
                               absl::FormatDuration(start_.stop_on_disconnect_after),
                               " (stop_on_disconnect_after)"));
   }
+  if (now >= FindHangAt()) FindHang(now);
   if (now >= KillAt()) KillAll(now);
   if (CheckpointsAt() <= now) {
     checkpoints_ = reports_->checkpoints();
@@ -256,6 +284,39 @@ void GenerationProcesses::Tick(absl::Time now) {
     changed_ = true;
   }
   for (auto& worker : workers_) changed_ |= worker->Tick();
+}
+
+void GenerationProcesses::FindHang(absl::Time now) {
+  reports_->ReadRest();  // A beat that has arrived is no silence.
+  const auto worker_of = [this](int rank) {
+    return std::find_if(workers_.begin(), workers_.end(),
+                        [rank](const auto& worker) { return worker->report().rank == rank; });
+  };
+  const auto state_of = [&](int rank) -> char {
+    const Worker& worker = **worker_of(rank);
+    const auto entry = worker.running() ? process::ReadProcess(worker.pid()) : std::nullopt;
+    return entry && !entry->zombie() ? entry->state : 0;
+  };
+  const std::optional<Hang> hang = progress_->Look(now, state_of);
+  if (!hang) return;
+  progress_.reset();
+  const ExitFact fact = HungFact(*hang, now, absl::Now());
+  const std::string why = absl::StrCat("rank ", hang->rank, " ", fact.message);
+  Worker& hung = **worker_of(hang->rank);
+  // The others are recorded too, because they may show for what they wait.
+  hung.AddToOutput(HangRecord(why, hung.pid()));
+  int records = 1;
+  for (auto& worker : workers_) {
+    if (worker.get() == &hung || !worker->running() || ++records > kMostHangRecords) continue;
+    worker->AddToOutput(HangRecord(why, worker->pid()));
+  }
+  hung.FoundHanging(fact, hang->last_beat.value_or(now - hang->silence));
+  changed_ = true;
+}
+
+absl::Time GenerationProcesses::FindHangAt() const {
+  const bool looks = progress_.has_value() && state() == GenerationLife::State::kRunning;
+  return looks ? progress_->look_at() : absl::InfiniteFuture();
 }
 
 absl::Time GenerationProcesses::KillAt() const {
@@ -271,7 +332,8 @@ absl::Time GenerationProcesses::CheckpointsAt() const {
 
 absl::Time GenerationProcesses::wake_at() const {
   if (state() == GenerationLife::State::kEnded) return absl::InfiniteFuture();
-  return std::min({join_memory_cgroup_at_, life_.fence_at(), KillAt(), CheckpointsAt()});
+  return std::min(
+      {join_memory_cgroup_at_, life_.fence_at(), FindHangAt(), KillAt(), CheckpointsAt()});
 }
 
 void GenerationProcesses::NoChildLeft() {

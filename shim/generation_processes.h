@@ -14,6 +14,7 @@
 #include "process/cgroup.h"
 #include "shim/core/generation_life.h"
 #include "shim/core/messages.h"
+#include "shim/core/progress.h"
 #include "shim/event_loop.h"
 #include "shim/rendezvous_store.h"
 #include "shim/terminal.h"
@@ -71,6 +72,13 @@ class GenerationProcesses {
   std::optional<ExitFact> StartWorkers();
   void Fail(const ExitFact& why, absl::Time now);
   bool TakeOutOfMemory(int wait_status);
+  // Makes the socket on which workers report, if the start asks for it.
+  void OpenReports(absl::Time now, WorkerContext* context);
+  // Puts a rank that hangs into the report, and what its threads do into its output. Stops nothing,
+  // because the coordinator decides what follows.
+  void FindHang(absl::Time now);
+  // The time at which FindHang() is due.
+  absl::Time FindHangAt() const;
   void KillAll(absl::Time now);
   absl::Time KillAt() const;  // The time at which KillAll() is due.
   // The time at which a new number of checkpoints may be reported.
@@ -95,7 +103,9 @@ class GenerationProcesses {
   absl::Time sweep_at_ = absl::InfiniteFuture();
   absl::Duration sweep_pause_;
   std::optional<WorkerReports> reports_;  // Set if the start asks for them.
-  int64_t checkpoints_ = 0;               // The number that Tick() has reported last.
+  // Set if there is a hang timeout, until a rank hangs.
+  std::optional<Progress> progress_;
+  int64_t checkpoints_ = 0;  // The number that Tick() has reported last.
   // The earliest time of the next report that only a checkpoint causes.
   absl::Time next_checkpoints_ = absl::InfinitePast();
   bool killed_ = false;

@@ -90,6 +90,13 @@ bool OutputPipe::Finish() {
   return writer_->Finished(number_);
 }
 
+void OutputPipe::AddLines(absl::string_view lines) {
+  if (!pipe_.valid() || writer_->room() != logs::OutputWriter::Room::kFree) return;
+  const absl::string_view before = last_bytes_.text();
+  if (!before.empty() && before.back() != '\n') writer_->Add(number_, "\n");
+  writer_->Add(number_, lines);
+}
+
 void OutputPipe::Close() {
   if (!pipe_.valid()) return;
   if (!mark_.has_value()) mark_ = writer_->received(number_);

@@ -45,6 +45,10 @@ class OutputPipe {
   // that these bytes are on disk, or that the disk hangs.
   bool Finish();
 
+  // Adds lines of the shim itself to the stream, on lines of their own. Dropped if the stream is
+  // closed, or if the writer has no room. last_bytes() does not include them.
+  void AddLines(absl::string_view lines);
+
   // Closes the pipe and discards its content. Later writers receive SIGPIPE.
   void Close();
 

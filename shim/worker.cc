@@ -100,7 +100,8 @@ std::optional<ExitFact> Worker::Start(const std::string& path) {
   options.fds = {{context_.stdin_fd, 0}, {out.get(), 1}, {err.get(), 2}};
   if (context_.reports_fd >= 0) {
     options.fds.push_back({context_.reports_fd, kReportTarget});
-    options.env.push_back(context_.reports_variable);
+    options.env.insert(options.env.end(), context_.reports_variables.begin(),
+                       context_.reports_variables.end());
   }
   options.cgroup_fd = context_.cgroup_fd;
   options.terminal_fd = context_.terminal_fd;
@@ -150,18 +151,28 @@ bool Worker::Tick() {
   const bool out_settled = stdout_.Settle();
   if (!stderr_.Settle() || !out_settled) return false;
   report_.exit = ended_;
-  if (ended_->ok()) return true;
+  if (!ended_->ok()) QuoteLastLines();
+  return true;
+}
+
+void Worker::QuoteLastLines() {
   report_.last_lines = logs::LastLinesOf(stderr_.last_bytes());
   if (report_.last_lines.empty()) report_.last_lines = logs::LastLinesOf(stdout_.last_bytes());
-  return true;
 }
 
 void Worker::Signal(int signal) const {
   if (running()) kill(-pid(), signal);
 }
 
+void Worker::FoundHanging(const ExitFact& fact, absl::Time since) {
+  if (report_.exit.has_value()) return;
+  report_.exit = fact;
+  report_.ended_at = since;
+  QuoteLastLines();
+}
+
 void Worker::Reaped(int wait_status, bool out_of_memory, absl::Time now) {
-  report_.ended_at = now;
+  if (!report_.exit.has_value()) report_.ended_at = now;
   ended_ = ExitFactOf(wait_status);
   ended_->out_of_memory = out_of_memory;
 }

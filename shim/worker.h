@@ -27,9 +27,9 @@ struct WorkerContext {
   EventLoop* loop = nullptr;
   logs::OutputWriter* output = nullptr;
   int cgroup_fd = -1;
-  int stdin_fd = -1;    // The workers' standard input.
-  int reports_fd = -1;  // The workers' end of WorkerReports, or -1.
-  std::string reports_variable;
+  int stdin_fd = -1;                           // The workers' standard input.
+  int reports_fd = -1;                         // The workers' end of WorkerReports, or -1.
+  std::vector<std::string> reports_variables;  // NAME=VALUE, which tell workers that end.
   int terminal_fd = -1;  // The terminal whose foreground the worker's group gets, or -1.
   Inherited inherited;
 };
@@ -54,6 +54,11 @@ class Worker {
   // Notes that the worker was reaped with this wait status. The report gets the exit once the
   // worker's output is on disk.
   void Reaped(int wait_status, bool out_of_memory, absl::Time now);
+  // Notes that the worker hangs, although it may still run. `since` is its last sign of progress.
+  // Has no effect if its end is already in the report.
+  void FoundHanging(const ExitFact& fact, absl::Time since);
+  // Adds lines of the shim itself to what the worker has written to its standard error.
+  void AddToOutput(absl::string_view lines) { stderr_.AddLines(lines); }
   // Notes that the worker could not be started.
   void NeverStarted(const ExitFact& why, absl::Time now) {
     report_.exit = why;
@@ -75,6 +80,7 @@ class Worker {
   std::optional<ExitFact> OpenOutput(OutputPipe* pipe, common::UniqueFd* worker_end);
   void Watch(OutputPipe* pipe);
   void OnOutput(OutputPipe* pipe);
+  void QuoteLastLines();
 
   const WorkerStart& start_;
   const WorkerContext context_;

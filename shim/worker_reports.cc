@@ -4,7 +4,11 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
+#include <charconv>
+#include <optional>
 #include <string_view>
+#include <system_error>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "common/worker_env.h"
@@ -21,9 +25,19 @@ constexpr int kMessagesPerTurn = 64;
 constexpr int kBufferBytes = 104 << 10;
 constexpr int kMessagesAtMost = 2 * kBufferBytes / 256;
 
+// Returns the rank in a message of one kind, which begins with `kind`. Returns nullopt for others.
+std::optional<int> RankIn(std::string_view text, std::string_view kind) {
+  if (text.substr(0, kind.size()) != kind) return std::nullopt;
+  int rank = 0;
+  const char* const last = text.data() + text.size();
+  const auto [end, error] = std::from_chars(text.data() + kind.size(), last, rank);
+  return error == std::errc() && end == last ? std::optional(rank) : std::nullopt;
+}
+
 }  // namespace
 
-WorkerReports::WorkerReports(EventLoop* loop) : loop_(loop) {
+WorkerReports::WorkerReports(EventLoop* loop, Listener listener)
+    : loop_(loop), listener_(std::move(listener)) {
   int ends[2];
   // SOCK_SEQPACKET keeps the borders of messages. A sender that finds no room drops its message.
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) return;
@@ -32,7 +46,7 @@ WorkerReports::WorkerReports(EventLoop* loop) : loop_(loop) {
   setsockopt(worker_end_.get(), SOL_SOCKET, SO_SNDBUF, &kBufferBytes, sizeof(kBufferBytes));
   struct stat info {};
   fstat(worker_end_.get(), &info);
-  variable_ = absl::StrCat(common::kEnvAccelReportSocket, "=", kReportTarget, ":", info.st_ino);
+  address_ = absl::StrCat(kReportTarget, ":", info.st_ino);
   loop_->Watch(end_.get(), EPOLLIN, [this] { Read(kMessagesPerTurn); });
 }
 
@@ -50,6 +64,8 @@ void WorkerReports::Read(int most) {
     // Other messages come from later versions of the runtime and are ignored.
     const std::string_view text(message, static_cast<size_t>(size));
     if (text == common::kCheckpointMessage) ++checkpoints_;
+    if (const auto rank = RankIn(text, common::kBeatMessage)) listener_.beat(*rank);
+    if (const auto rank = RankIn(text, common::kWaitMessage)) listener_.wait(*rank);
   }
 }
 

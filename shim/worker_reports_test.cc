@@ -4,8 +4,10 @@
 #include <sys/socket.h>
 
 #include <cerrno>
+#include <string>
 #include <string_view>
 
+#include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "common/worker_env.h"
 
@@ -18,7 +20,7 @@ bool Send(const WorkerReports& reports, std::string_view message) {
 
 TEST(WorkerReportsTest, ATurnCountsWhatHasComeAndIgnoresOtherMessages) {
   EventLoop loop;
-  WorkerReports reports(&loop);
+  WorkerReports reports(&loop, {});
   ASSERT_TRUE(Send(reports, common::kCheckpointMessage));
   ASSERT_TRUE(Send(reports, "of a later version"));
   ASSERT_TRUE(Send(reports, common::kCheckpointMessage));
@@ -29,7 +31,7 @@ TEST(WorkerReportsTest, ATurnCountsWhatHasComeAndIgnoresOtherMessages) {
 
 TEST(WorkerReportsTest, TheRestIsReadWithoutATurnHoweverMuchTheKernelKeeps) {
   EventLoop loop;
-  WorkerReports reports(&loop);
+  WorkerReports reports(&loop, {});
   ASSERT_TRUE(Send(reports, ""));  // Not an end, because others follow.
   int sent = 0;
   while (Send(reports, common::kCheckpointMessage)) ++sent;
@@ -37,6 +39,20 @@ TEST(WorkerReportsTest, TheRestIsReadWithoutATurnHoweverMuchTheKernelKeeps) {
   ASSERT_GT(sent, 64);  // More than one turn reads.
   reports.ReadRest();
   EXPECT_EQ(reports.checkpoints(), sent);
+}
+
+TEST(WorkerReportsTest, ABeatAndAWaitHaveARank) {
+  EventLoop loop;
+  std::string seen;
+  WorkerReports reports(&loop, {.beat = [&](int rank) { absl::StrAppend(&seen, "b", rank); },
+                                .wait = [&](int rank) { absl::StrAppend(&seen, "w", rank); }});
+  for (const char* message :
+       {"beat 0", "wait 12", "beat", "beat x", "wait ", "beats 3", "beat 7"}) {
+    ASSERT_TRUE(Send(reports, message));
+  }
+  loop.RunOnce(absl::ZeroDuration());
+  EXPECT_EQ(seen, "b0w12b7");
+  EXPECT_EQ(reports.checkpoints(), 0);
 }
 
 }  // namespace

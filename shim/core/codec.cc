@@ -72,6 +72,7 @@ void WriteStart(const StartCommand& start, WireWriter* out) {
   out->Bool(start.keep_without_agent);
   WriteDuration(start.stop_on_disconnect_after, out);
   out->Bool(start.report_checkpoints);
+  WriteDuration(start.hang_timeout, out);
 }
 
 WorkerStart ReadWorkerStart(WireReader* in) {
@@ -116,6 +117,7 @@ StartCommand ReadStart(WireReader* in) {
   if (in->HasMore()) start.keep_without_agent = in->Bool();
   if (in->HasMore()) start.stop_on_disconnect_after = ReadDuration(in);
   if (in->HasMore()) start.report_checkpoints = in->Bool();
+  if (in->HasMore()) start.hang_timeout = ReadDuration(in);
   return start;
 }
 
@@ -153,7 +155,7 @@ std::optional<ExitFact> ReadExit(WireReader* in) {
   ExitFact exit;
   const uint8_t kind = in->U8();
   // A kind that only newer releases know is read as kShimDied.
-  const bool known = kind <= static_cast<uint8_t>(ExitFact::Kind::kAbandoned);
+  const bool known = kind <= static_cast<uint8_t>(ExitFact::Kind::kHung);
   exit.kind = known ? static_cast<ExitFact::Kind>(kind) : ExitFact::Kind::kShimDied;
   exit.code = in->I32();
   exit.signal = in->I32();

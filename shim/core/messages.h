@@ -53,6 +53,9 @@ struct StartCommand {
   absl::Duration stop_on_disconnect_after = absl::InfiniteDuration();
   // If true, the workers get a socket on which they report committed checkpoints.
   bool report_checkpoints = false;
+  // If above 0, the workers get a socket for signs of progress. A rank that has sent none for this
+  // time, after the first one, hangs (progress.h).
+  absl::Duration hang_timeout;
 };
 
 struct StopCommand {
@@ -64,8 +67,8 @@ struct StopCommand {
 
 struct ExitFact {
   // kShimDied: the shim was killed. kAbandoned: the shim stopped its generation because its agent
-  // or the coordinator was gone.
-  enum class Kind { kExited, kSignalled, kNotStarted, kShimDied, kAbandoned };
+  // or the coordinator was gone. kHung: the worker made no progress. It may still run.
+  enum class Kind { kExited, kSignalled, kNotStarted, kShimDied, kAbandoned, kHung };
   Kind kind = Kind::kExited;
   // For kExited, the exit code. For kNotStarted, 127 or 126 for a failure of the job itself
   // (start_checks.h), and 1 for a failure of the node.
@@ -74,7 +77,8 @@ struct ExitFact {
   bool core_dumped = false;
   bool out_of_memory = false;
   // For kNotStarted: what failed, where, and what to do; at most 4 KiB. If one cause kept several
-  // workers from starting, only the first of these workers has the message.
+  // workers from starting, only the first of these workers has the message. For kHung: a predicate,
+  // "has made no progress for 30s (...)".
   std::string message;
 
   bool ok() const { return kind == Kind::kExited && code == 0; }
@@ -85,10 +89,10 @@ struct WorkerReport {
   int local_rank = 0;
   int64_t pid = 0;                      // 0 if the worker was never started.
   uint64_t start_time_ticks = 0;        // Field 22 of /proc/PID/stat.
-  std::optional<ExitFact> exit;         // Unset while the worker runs.
+  std::optional<ExitFact> exit;         // Unset while the worker runs, unless it hangs.
   std::vector<std::string> last_lines;  // If the worker failed: at most 20 lines and 4 KiB.
-  // The time at which the worker was reaped, by the monotonic clock of the node. absl::Time() if it
-  // is not known.
+  // The time at which the worker was reaped, by the monotonic clock of the node. For kHung, the
+  // time of its last sign of progress. absl::Time() if it is not known.
   absl::Time ended_at;
 };
 
