@@ -81,6 +81,11 @@ void AddProgramFlags(FlagSet* flags, JobFlags* to) {
                [to](const std::string& value) {
                  return Assign(ParseNumbers(value, 1, kMaxExitCode), &to->no_retry_on);
                });
+  flags->Value(
+      "hang_timeout", "TIME",
+      "a rank that makes no progress for TIME is a failure: it has finished a step before, "
+      "and none since, nor within three times its longest step (default: no limit)",
+      [to](const std::string& value) { return Assign(ParseTimeLimit(value), &to->hang_timeout); });
   flags->Switch("module,m", "PROGRAM is a Python module, as for python -m", &to->program.module);
   flags->Text("python", "PATH",
               "the interpreter for .py files and modules (default: the active environment's)",

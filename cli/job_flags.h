@@ -23,6 +23,7 @@ struct JobFlags {
   int max_restarts = 0;
   absl::Duration restart_window;  // 0 if all failures count.
   std::vector<int> no_retry_on;   // Exit codes.
+  absl::Duration hang_timeout;    // 0 if ranks may be silent.
   bool debug = false;
 };
 

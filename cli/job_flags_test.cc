@@ -25,15 +25,34 @@ absl::Status Parse(const std::vector<std::string>& args, JobFlags* to) {
 
 TEST(JobFlags, ReadsEveryFlag) {
   JobFlags flags;
-  ASSERT_OK(Parse({"--gpu-ids", "2,0", "--mixed-precision", "bf16", "--max-restarts=3", "--debug",
-                   "--restart_window", "1h", "--no_retry_on", "93,64", "-m", "--python", "py",
-                   "--env", "A", "--env", "B=2", "pkg.mod", "--cpu"},
+  ASSERT_OK(Parse({"--gpu-ids",
+                   "2,0",
+                   "--mixed-precision",
+                   "bf16",
+                   "--max-restarts=3",
+                   "--debug",
+                   "--restart_window",
+                   "1h",
+                   "--no_retry_on",
+                   "93,64",
+                   "--hang_timeout",
+                   "5m",
+                   "-m",
+                   "--python",
+                   "py",
+                   "--env",
+                   "A",
+                   "--env",
+                   "B=2",
+                   "pkg.mod",
+                   "--cpu"},
                   &flags));
   EXPECT_THAT(flags.gpu_ids, ElementsAre(2, 0));
   EXPECT_EQ(flags.mixed_precision, "bf16");
   EXPECT_EQ(flags.max_restarts, 3);
   EXPECT_EQ(flags.restart_window, absl::Hours(1));
   EXPECT_THAT(flags.no_retry_on, ElementsAre(93, 64));
+  EXPECT_EQ(flags.hang_timeout, absl::Minutes(5));
   EXPECT_TRUE(flags.debug);
   EXPECT_TRUE(flags.program.module);
   EXPECT_FALSE(flags.program.no_python);

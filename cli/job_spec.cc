@@ -114,6 +114,7 @@ absl::StatusOr<v1::JobSpec> MakeSpec(const JobFlags& flags, const std::string& w
   spec.set_max_restarts(flags.max_restarts);
   spec.set_restart_window_ms(absl::ToInt64Milliseconds(flags.restart_window));
   spec.mutable_no_retry_on()->Add(flags.no_retry_on.begin(), flags.no_retry_on.end());
+  spec.set_hang_timeout_ms(absl::ToInt64Milliseconds(flags.hang_timeout));
   spec.set_mixed_precision(flags.mixed_precision);
   spec.set_debug(flags.debug);
   spec.set_on_agent_loss(v1::END);

@@ -119,6 +119,15 @@ TEST(MakeSubmitSpec, SaysWhatOutlivesTheAgent) {
   EXPECT_EQ(spec->stop_on_disconnect_after_ms(), 600'000);
 }
 
+TEST(MakeSubmitSpec, HasAHangTimeoutOnlyIfOneIsGiven) {
+  auto spec = MakeSubmitSpec(Submit({"--hang_timeout", "5m", "./train"}), Machine().Get());
+  ASSERT_OK(spec);
+  EXPECT_EQ(spec->hang_timeout_ms(), 300'000);
+  spec = MakeSubmitSpec(Submit({"./train"}), Machine().Get());
+  ASSERT_OK(spec);
+  EXPECT_EQ(spec->hang_timeout_ms(), 0);
+}
+
 TEST(MakeSubmitSpec, TextThatIsNotUtf8IsRefused) {
   EXPECT_THAT(MakeSubmitSpec(Submit({"/bin/true", "a\xFF"}), Machine().Get()),
               StatusIs(kInvalid, HasSubstr("the argument a\\xff is not UTF-8")));

@@ -47,6 +47,8 @@ std::string DescribeExit(const v1::ExitRecord& exit) {
       return WithMessage("was preempted", exit);
     case v1::ExitRecord::TIMED_OUT:
       return WithMessage("ran out of time", exit);
+    case v1::ExitRecord::HUNG:
+      return exit.message().empty() ? "has made no progress" : exit.message();
     default:
       return WithMessage("ended in a way that this version of accel does not know", exit);
   }

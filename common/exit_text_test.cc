@@ -25,6 +25,9 @@ TEST(DescribeExit, EveryKind) {
       {"kind: NODE_LOST message: 'no word for 30 s'", "was lost: no word for 30 s"},
       {"kind: TIMED_OUT message: 'the time limit is 15 min'",
        "ran out of time: the time limit is 15 min"},
+      {"kind: HUNG", "has made no progress"},
+      {"kind: HUNG message: 'has made no progress for 30s (x)'",
+       "has made no progress for 30s (x)"},
       {"", "ended in a way that this version of accel does not know"},
   };
   for (const auto& [record, text] : kCases) {

@@ -1,5 +1,7 @@
 #include "agent/core/conversion.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <map>
 #include <string>
 #include <utility>
@@ -24,6 +26,8 @@ v1::ExitRecord::Kind ToProto(shim::ExitFact::Kind kind) {
       return v1::ExitRecord::SHIM_DIED;
     case shim::ExitFact::Kind::kAbandoned:
       return v1::ExitRecord::NODE_LOST;
+    case shim::ExitFact::Kind::kHung:
+      return v1::ExitRecord::HUNG;
   }
   return v1::ExitRecord::KIND_UNSPECIFIED;
 }
@@ -126,6 +130,7 @@ absl::StatusOr<shim::StartCommand> ToStart(const v1::DesiredGeneration& desired,
   start.orphan_grace = absl::Milliseconds(desired.failure_grace_ms());
   start.keep_without_agent = desired.on_agent_loss() == v1::KEEP;
   start.report_checkpoints = desired.report_checkpoints();
+  start.hang_timeout = absl::Milliseconds(std::max<int64_t>(desired.hang_timeout_ms(), 0));
   if (desired.stop_on_disconnect_after_ms() > 0) {
     start.stop_on_disconnect_after = absl::Milliseconds(desired.stop_on_disconnect_after_ms());
   }

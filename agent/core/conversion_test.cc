@@ -43,6 +43,13 @@ TEST(ToStart, SaysWhatOutlivesTheAgent) {
   EXPECT_EQ(ToStart(desired, {})->stop_on_disconnect_after, absl::Seconds(7));
 }
 
+TEST(ToStart, HasTheHangTimeoutIfThereIsOne) {
+  v1::DesiredGeneration desired;
+  EXPECT_EQ(ToStart(desired, {})->hang_timeout, absl::ZeroDuration());
+  desired.set_hang_timeout_ms(30'000);
+  EXPECT_EQ(ToStart(desired, {})->hang_timeout, absl::Seconds(30));
+}
+
 TEST(ToStart, MoreThanOneStartCarriesIsRefusedWithBothSizes) {
   v1::DesiredGeneration desired;
   desired.mutable_key()->set_job_id("a");
@@ -66,6 +73,7 @@ TEST(ToProto, KeepsEveryKindOfExit) {
   EXPECT_EQ(ToProto(shim::ExitFact{.kind = Kind::kNotStarted}).kind(), v1::ExitRecord::NOT_STARTED);
   EXPECT_EQ(ToProto(shim::ExitFact{.kind = Kind::kShimDied}).kind(), v1::ExitRecord::SHIM_DIED);
   EXPECT_EQ(ToProto(shim::ExitFact{.kind = Kind::kAbandoned}).kind(), v1::ExitRecord::NODE_LOST);
+  EXPECT_EQ(ToProto(shim::ExitFact{.kind = Kind::kHung}).kind(), v1::ExitRecord::HUNG);
   EXPECT_EQ(ToProto(shim::ExitFact{.message = "no \xFF"}).message(), "no \xEF\xBF\xBD");
 }
 

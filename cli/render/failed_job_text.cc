@@ -69,8 +69,9 @@ std::string WhereToLook(const v1::Job& job) {
   if (common::IsOfNode(cause.exit())) return "accel nodes   # is the node back?";
   if (cause.generation() == 0 || cause.exit().kind() == v1::ExitRecord::NOT_STARTED) return "";
   const std::string ranks = cause.rank() < 0 ? "" : absl::StrCat(" --rank ", cause.rank());
+  const bool hung = cause.exit().kind() == v1::ExitRecord::HUNG;
   return absl::StrCat("accel logs ", job.job_id(), " --generation ", cause.generation(), ranks,
-                      "   # what it wrote");
+                      hung ? "   # what it wrote, and what its threads did" : "   # what it wrote");
 }
 
 }  // namespace

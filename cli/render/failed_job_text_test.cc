@@ -57,6 +57,31 @@ what to do     accel status a0 --long   # its generations, nodes and command
 )");
 }
 
+TEST(RenderFailedJob, ThreadsOfARankThatHungAreInItsOutput) {
+  const auto job = common::ParseText<v1::Job>(R"pb(
+    job_id: "a0"
+    phase: FAILED
+    exit_code: 1
+    spec { nodes: 1 }
+    ended_unix_ms: 9999000
+    cause {
+      generation: 1
+      rank: 1
+      node_name: "n1"
+      exit { kind: HUNG message: "has made no progress for 30s (a signal has stopped it)" }
+    }
+    generations { generation: 1 started_unix_ms: 9900000 })pb");
+  const std::string text = Render(job);
+  EXPECT_NE(text.find("first failure  rank 1 on node n1 has made no progress for 30s (a signal has "
+                      "stopped it) (generation 1)\n"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("accel logs a0 --generation 1 --rank 1   # what it wrote, and what its "
+                      "threads did\n"),
+            std::string::npos)
+      << text;
+}
+
 TEST(RenderFailedJob, ALostNodeIsLookedFor) {
   const auto job = common::ParseText<v1::Job>(R"pb(
     job_id: "a0"

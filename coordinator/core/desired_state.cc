@@ -129,6 +129,7 @@ v1::DesiredGeneration MakeSharedStart(const Limits& limits, const v1::JobSpec& s
   start.set_on_agent_loss(spec.on_agent_loss() == v1::END ? v1::END : v1::KEEP);
   start.set_stop_on_disconnect_after_ms(spec.stop_on_disconnect_after_ms());
   start.set_report_checkpoints(IsElastic(spec));
+  start.set_hang_timeout_ms(spec.hang_timeout_ms());
   return start;
 }
 

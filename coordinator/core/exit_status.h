@@ -24,7 +24,7 @@ bool IsSuccess(const v1::ExitRecord& exit);
 // * A worker that exited, or could not be started: its code, or 1 if it is not in 1 to 255.
 // * A worker that a signal ended: 128 plus the signal.
 // * A deadline: 124.
-// * A lost node or shim: 1.
+// * A lost node or shim, or a rank that hangs: 1.
 int JobExitCode(const v1::ExitRecord& exit);
 
 }  // namespace accel::coordinator

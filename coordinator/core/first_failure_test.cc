@@ -327,6 +327,7 @@ TEST(ExitStatus, ExitCodeOfTheJob) {
       {Of(v1::ExitRecord::SHIM_DIED), 1},
       {Of(v1::ExitRecord::NODE_LOST), 1},
       {Of(v1::ExitRecord::TIMED_OUT), 124},
+      {Of(v1::ExitRecord::HUNG), 1},
       {v1::ExitRecord(), 1},
   };
   for (const auto& c : cases) {

@@ -26,6 +26,8 @@ constexpr int kMaxTerminalColumns = 10'000;
 constexpr int64_t kMaxMillis = int64_t{10} * 366 * 24 * 3600 * 1000;
 // Far above one second, because agents send their shims a sign of contact once per second.
 constexpr int64_t kLeastSilenceMillis = 5000;
+// Below one second, a busy machine alone could make a rank look as if it hangs.
+constexpr int64_t kLeastHangMillis = 1000;
 // A day, because a job that is asked to stop may hold its nodes for as long as its grace.
 constexpr int64_t kMaxGraceMillis = int64_t{24} * 3600 * 1000;
 
@@ -122,6 +124,10 @@ absl::Status CheckLife(const v1::JobSpec& spec) {
   ACCEL_RETURN_IF_ERROR(InRange("start_deadline_ms", spec.start_deadline_ms(), 0, kMaxMillis));
   ACCEL_RETURN_IF_ERROR(CheckGrace("stop_grace_ms", spec.stop_grace_ms()));
   ACCEL_RETURN_IF_ERROR(CheckGrace("failure_grace_ms", spec.failure_grace_ms()));
+  if (spec.hang_timeout_ms() != 0) {
+    ACCEL_RETURN_IF_ERROR(
+        InRange("hang_timeout_ms", spec.hang_timeout_ms(), kLeastHangMillis, kMaxMillis));
+  }
   if (!v1::OnAgentLoss_IsValid(spec.on_agent_loss())) {
     return Bad("on_agent_loss", "must be END or KEEP");
   }

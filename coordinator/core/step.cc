@@ -210,13 +210,15 @@ class JobView {
     return replace;
   }
 
-  // Returns the grace for the other ranks after a failure. It is zero if a node was lost, unless
-  // the spec sets a failure grace. The remaining ranks hang in their collectives, where no SIGTERM
-  // reaches the program, so a grace would only delay the next generation. If the only node
-  // has said goodbye, its ranks work, and can save their state.
+  // Returns the grace for the other ranks after a failure. It is zero if a node was lost or a rank
+  // hangs, unless the spec sets a failure grace. The remaining ranks hang in their collectives,
+  // where no SIGTERM reaches the program, so a grace would only delay the next generation. If the
+  // only node has said goodbye, its ranks work, and can save their state.
   absl::Duration GraceAfter(const v1::FailureCause& cause) const {
     const absl::Duration grace = FailureGrace(state_.limits, job_.spec());
-    if (!common::IsOfNode(cause.exit()) || job_.spec().failure_grace_ms() > 0) return grace;
+    if (job_.spec().failure_grace_ms() > 0) return grace;
+    if (cause.exit().kind() == v1::ExitRecord::HUNG) return absl::ZeroDuration();
+    if (!common::IsOfNode(cause.exit())) return grace;
     if (parts_.size() > 1) return absl::ZeroDuration();
     return cause.exit().kind() == v1::ExitRecord::PREEMPTED ? StopGrace(state_.limits, job_.spec())
                                                             : grace;

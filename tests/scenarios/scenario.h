@@ -19,9 +19,9 @@
 //     one that is starting runs, and one that runs ends with code 0.
 //   run NODE JOB.GENERATION
 //     Every rank there has done its exec.
-//   exit NODE JOB.GENERATION RANK CODE|SIGn|OOM [ago=D]
-//     One rank exits with a code, or ends by a signal or by the kernel's out-of-memory killer. With
-//     `ago`, it did so a while ago, and the report of it is late.
+//   exit NODE JOB.GENERATION RANK CODE|SIGn|OOM|HUNG [ago=D]
+//     One rank exits with a code, or ends by a signal or by the kernel's out-of-memory killer, or is
+//     found to hang. With `ago`, it did so a while ago, and the report of it is late.
 //   checkpoint NODE JOB.GENERATION
 //     The ranks there have committed another checkpoint.
 //   fail NODE JOB.GENERATION TEXT

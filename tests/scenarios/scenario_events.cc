@@ -47,6 +47,8 @@ absl::Status Scenario::Exit(const Words& words) {
     if (words.at(4) == "OOM") {
       exit->set_signal(9);
       exit->set_out_of_memory(true);
+    } else if (words[4] == "HUNG") {
+      exit->set_kind(v1::ExitRecord::HUNG);
     } else if (absl::StartsWith(words[4], "SIG")) {
       exit->set_signal(Number(words[4].substr(3)));
     } else {
