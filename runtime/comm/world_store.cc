@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "runtime/comm/broken_pipe.h"
+#include "runtime/comm/progress_beat.h"
 
 namespace accel::runtime {
 namespace {
@@ -19,7 +20,10 @@ class StoreBoard : public KeyValueBoard {
   StoreBoard(Environment environment, std::string prefix)
       : environment_(std::move(environment)), prefix_(std::move(prefix)) {}
 
+  // Only a call that takes long is announced here, so the launcher learns of it as well. A rank
+  // that hangs is then told from those that wait for it (docs/decisions/0097).
   void append(const std::string& key, const std::string& line) override {
+    ProgressBeat::of_process().wait();
     store().append(key, std::vector<std::uint8_t>(line.begin(), line.end()));
   }
   std::string read(const std::string& key) override {

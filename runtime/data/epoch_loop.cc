@@ -1,5 +1,7 @@
 #include "runtime/data/epoch_loop.h"
 
+#include "runtime/comm/progress_beat.h"
+
 namespace accel::runtime {
 
 void LoopSteps::start() {
@@ -16,6 +18,7 @@ void LoopSteps::advance() {
   progress_->step.end_of_dataloader = !ahead_ && !error_;
   // Entered last, because a constructor that throws would not leave the loop again.
   loops_->enter(&progress_->step);
+  ProgressBeat::of_process().step();
 }
 
 void LoopSteps::read() {

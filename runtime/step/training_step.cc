@@ -40,6 +40,7 @@
 
 #include "runtime/checkpoint/copy_progress.h"
 #include "runtime/checkpoint/run_state.h"
+#include "runtime/comm/progress_beat.h"
 #include "runtime/distinct.h"
 #include "runtime/error_text.h"
 #include "runtime/optim/gradient_norm.h"
@@ -253,6 +254,7 @@ void TrainingStep::backward(const at::Tensor& users_loss, const BackwardOptions&
   }
   gradients.end(reduced, /*divides_loss=*/divisor != 1);
   if (is_checked) parameter_check_.end_pass();
+  ProgressBeat::of_process().step();
 }
 
 GradScaler* TrainingStep::unscaling() const {

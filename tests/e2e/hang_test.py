@@ -87,6 +87,16 @@ class Hang(cluster.ClusterTest):
         pid = int(self.wait_for_file("run/spins"))
         self.assertRegex(result.out + result.err, rf'accel: thread {pid} "python3": state R \(running\)')
 
+    def test_a_training_rank_that_waits_for_another_is_not_named(self):
+        result = self.submit("--processes_per_node", 2, "--hang_timeout", 4, "--max_restarts", 1,
+                             cluster.runfile("tests/e2e/hanging_training"))
+        self.assertEqual(result.code, 0, result)
+        [job] = self.jobs()
+        cause = job["generations"][0]["cause"]
+        self.assertEqual((cause["rank"], cause["exit"]["kind"]), (1, "HUNG"), cause)
+        self.assertIn("it is running", cause["exit"]["message"])
+        self.assertIn("trained to the end", self.accel("logs", job["job_id"]).out)
+
     def test_without_a_hang_timeout_a_stopped_rank_is_left_alone(self):
         submit, pid = self.start_steps()
 
