@@ -9,7 +9,7 @@ import signal
 import socket
 import time
 
-from tests.e2e import cluster
+from tests.e2e import cluster, nothing_left
 
 # Each rank prints numbered lines until it is told how to end, in both streams.
 WORKER = """
@@ -227,6 +227,13 @@ class TwoNodes(LongJob):
 
 
 class Reboot(LongJob):
+    @staticmethod
+    def is_removed(group):
+        """Removes a control group if no process is in it."""
+        with contextlib.suppress(OSError):
+            os.rmdir(group)
+        return not os.path.exists(group)
+
     def test_a_reboot(self):
         """The next agent sees another boot id. Everything of the boot before is dead, and nothing of it is believed."""
         boot = self.path("boot_id")
@@ -242,6 +249,8 @@ class Reboot(LongJob):
         for pid in (shim, *workers):
             with contextlib.suppress(ProcessLookupError):  # Workers end with their shim.
                 os.kill(pid, signal.SIGKILL)
+        for group in nothing_left.groups(os.getpid(), self.path("n1/node_id").read_text().split()[0]):
+            cluster.wait_until(lambda: self.is_removed(group), 60, f"{group} is gone, as after a reboot")
         # By now the shim's pid may belong to any process.
         record = self.path(f"n1/shims/{job}/record.1")
         victim = self.start("sleep", 600)

@@ -36,10 +36,6 @@ def resident_kb(pid):
     raise AssertionError(f"process {pid} has no memory")
 
 
-def descriptors(pid):
-    return len(os.listdir(f"/proc/{pid}/fd"))
-
-
 def kill_if_there(pid):
     """Sends SIGKILL to a process that may have ended, because the kernel wakes an orphaned stopped process group."""
     with contextlib.suppress(ProcessLookupError):
@@ -67,7 +63,6 @@ class KillLoop(cluster.ClusterTest):
         self.worker = self.script(WORKER)
         self.begun = [0] * self.AGENTS  # The size of each agent's log when its newest agent was started.
         self.finish_job(self.submit("--nodes", 2, "/bin/true"))  # Allocates what is allocated only once.
-        self.idle_descriptors = {daemon: descriptors(process.pid) for daemon, process in self.daemons().items()}
         memory = resident_kb(self.coordinator.pid)
         end = time.monotonic() + SECONDS
         rounds = 0
@@ -159,7 +154,7 @@ class KillLoop(cluster.ClusterTest):
         self.assertEqual(len(job["generations"]), kills + job["replans"] + succeeds, job)
         self.assertEqual(self.leftovers(0, f"ROUND={self.tag}.{number}."), [], f"left by round {number}")
         self.wait_for_nodes(self.AGENTS)
-        self.check_descriptors()
+        self.left.check()
 
     def finish_job(self, result):
         [job] = self.jobs(result.out.split()[0])
@@ -169,11 +164,6 @@ class KillLoop(cluster.ClusterTest):
 
     def daemons(self):
         return {"coordinator": self.coordinator, **{f"n{i + 1}": agent for i, agent in enumerate(self.agents)}}
-
-    def check_descriptors(self):
-        for name, process in self.daemons().items():
-            cluster.wait_until(lambda: descriptors(process.pid) <= self.idle_descriptors[name], 60,
-                               f"{name} closes what it opened, {self.idle_descriptors[name]} are open when idle")
 
     def calm(self):
         """Runs many small jobs after the storm, with which no daemon may grow much."""
@@ -187,7 +177,7 @@ class KillLoop(cluster.ClusterTest):
             self.assertEqual(result.code, 0, result)
         for name, process in self.daemons().items():
             self.assertLess(resident_kb(process.pid), before[name] + MOST_GROWTH_KB // 4, name)
-        self.check_descriptors()
+        self.left.check()
 
 
 class KillLoopWithoutCgroups(KillLoop):

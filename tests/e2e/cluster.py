@@ -17,9 +17,10 @@ import time
 import unittest
 import uuid
 
-from tests.e2e import shards
+from tests.e2e import nothing_left, shards
 from tests.e2e.accounts import AS_ORDINARY, AS_ROOT, can_be_ordinary
 from tests.e2e.processes import is_alive, is_sleeping, listening_sockets, parent_of, state_of
+from tests.e2e.waiting import wait_until
 
 _ROOT = pathlib.Path(os.environ["TEST_SRCDIR"]) / "accel"
 ACCEL = str(_ROOT / "cli/accel")
@@ -37,21 +38,6 @@ SECONDS = 120
 def runfile(path):
     """Returns the absolute path of a file of this workspace that the test depends on."""
     return str(_ROOT / path)
-
-
-def wait_until(condition, seconds, what):
-    """Returns the first true value of condition(). Fails after this many seconds."""
-    begin = time.monotonic()
-    while True:
-        # Read before the condition is evaluated, so that a test that stood still looks once more.
-        waited = time.monotonic() - begin
-        if value := condition():
-            return value
-        if waited >= seconds:
-            raise AssertionError(f"not within {seconds} s: {what}")
-        # The polling interval, not a wait for a fixed time. It grows, because many conditions run a command, which takes
-        # the processors from the other tests.
-        time.sleep(min(max(waited / 20, 0.005), 0.5))
 
 
 def stop(pid):
@@ -87,6 +73,8 @@ class Result:
 class Test(unittest.TestCase):
     """A test with its own directories and process tag."""
 
+    SECONDS_TO_END = 30  # A process that is left after this time at the end of the test is a fault.
+
     def setUp(self):
         self.tag = uuid.uuid4().hex
         self.dir = tempfile.mkdtemp(dir=os.environ.get("TEST_TMPDIR"))
@@ -109,7 +97,7 @@ class Test(unittest.TestCase):
                 process.kill()
                 process.wait()
             close_pipes(process)
-        left = self.leftovers() + self.shims(seconds=30)
+        left = self.leftovers(self.SECONDS_TO_END) + self.shims(self.SECONDS_TO_END)
         for pid in left:
             with contextlib.suppress(ProcessLookupError):  # It may end with one that was killed before it.
                 os.kill(pid, signal.SIGKILL)
@@ -252,21 +240,23 @@ class ClusterTest(Test):
 
     def setUp(self):
         super().setUp()
+        self.left = nothing_left.Left(self, COORDINATOR, AGENT)
         self.start_coordinator()
         self.agents = [self.start_agent(f"n{i + 1}") for i in range(self.AGENTS)]
         self.wait_for_nodes(self.AGENTS)
 
     def tearDown(self):
-        self.end_jobs()
-        for process in self.processes:
-            if process.poll() is None:
-                process.send_signal(signal.SIGTERM)
-        for process in self.processes:
-            try:
-                process.wait(timeout=30)
-            except subprocess.TimeoutExpired:
-                pass
-        super().tearDown()
+        try:
+            self.end_jobs()
+            self.left.check()
+        finally:
+            for process in self.processes:
+                if process.poll() is None:
+                    process.send_signal(signal.SIGTERM)
+            for process in self.processes:
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(timeout=30)
+            super().tearDown()
 
     def start(self, *command, env=None, **options):
         # Jobs are submitted at the Unix socket, because these tests may run as root, and no user who has logged in gets
@@ -333,6 +323,7 @@ class ClusterTest(Test):
     def wait_for_nodes(self, count):
         wait_until(lambda: self.accel("nodes", "--json").out.count('"connected": true') >= count, 120,
                    f"{count} connected nodes")
+        self.left.note_idle()
 
     def submit(self, *arguments, seconds=SECONDS, **options):
         """Runs `accel submit --wait --cpu ARGUMENTS...` to its end."""
@@ -341,7 +332,9 @@ class ClusterTest(Test):
     def jobs(self, *arguments):
         """Returns the output of `accel status --json`, for all jobs or for one."""
         status = json.loads(self.accel("status", *arguments, "--json").out)
-        return status["jobs"] if "jobs" in status else [status]
+        jobs = status["jobs"] if "jobs" in status else [status]
+        self.left.note_jobs(jobs)
+        return jobs
 
     def log(self, name):
         return self.path(f"{name}.log").read_text(errors="replace")

@@ -4,7 +4,7 @@ import os
 import resource
 import socket
 
-from tests.e2e import cluster
+from tests.e2e import cluster, descriptors
 
 LIMIT = 128
 
@@ -31,7 +31,7 @@ class FewDescriptors(cluster.ClusterTest):
     def open_descriptors(self):
         if os.geteuid() != 0:
             self.skipTest("only root sees what a daemon has open")
-        return len(os.listdir(f"/proc/{self.coordinator.pid}/fd"))
+        return descriptors.number(self.coordinator.pid)
 
     def connect(self, count):
         """Opens this many connections that send nothing. The kernel accepts them even if the coordinator does not."""

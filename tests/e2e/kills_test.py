@@ -24,10 +24,6 @@ _PARSER.add_argument("--result", type=pathlib.Path)
 options = argparse.Namespace(seed=None, kills=500, result=None)
 
 
-def descriptors(process):
-    return len(os.listdir(f"/proc/{process.pid}/fd"))
-
-
 def left(test, seconds=30):
     """Returns (pid, name) of each process that is left after this time. The end of the test kills them."""
     found = []
@@ -72,11 +68,9 @@ class Kills(cluster.ClusterTest):
     def test_random_kills(self):
         seed = options.seed if options.seed is not None else random.SystemRandom().randrange(1 << 32)
         print(f"--seed={seed} --kills={options.kills} repeats this", flush=True)
-        self.assertEqual(self.submit("--nodes", self.AGENTS, "/bin/true").code, 0)
-        idle = max(map(descriptors, self.agents)), descriptors(self.coordinator)
         storm = kill_storm.Storm(self, seed, options.kills)
         storm.run()
-        self.check_nothing_is_open(*idle)
+        self.left.check()
         self.stop_daemons()
         for pid, name in left(self):
             storm.history.add(f"orphan {pid} {name}")
@@ -86,13 +80,6 @@ class Kills(cluster.ClusterTest):
             self.write_result(summary)
         self.assertEqual(summary["violations"], [])
         self.assertEqual(summary["kills"], options.kills)
-
-    def check_nothing_is_open(self, agent, coordinator):
-        for process, most in [*((each, agent) for each in self.agents), (self.coordinator, coordinator)]:
-            cluster.wait_until(lambda: descriptors(process) <= most, 60,
-                               f"{process.args[0]} closes what it opened; {most} descriptors are open when idle")
-        for i in range(self.AGENTS):
-            cluster.wait_until(lambda: not list(self.path(f"n{i + 1}").glob("shims/*")), 60, f"n{i + 1} has no record left")
 
     def stop_daemons(self):
         for process in (*self.agents, self.coordinator):

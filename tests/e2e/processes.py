@@ -1,7 +1,8 @@
 """What /proc says about processes. state_of() and parent_of() raise an OSError if the process does not exist."""
 
-import os
 import pathlib
+
+from tests.e2e import descriptors
 
 
 def is_alive(pid):
@@ -33,14 +34,10 @@ def parent_of(pid):
 def listening_sockets(pid):
     """Returns the addresses (in the hexadecimal notation of /proc/net/tcp*) and ports that a process listens on,
     if it runs."""
-    inodes = set()
-    for fd in pathlib.Path(f"/proc/{pid}/fd").glob("*"):
-        try:
-            target = os.readlink(fd)
-        except OSError:
-            continue
-        if target.startswith("socket:["):
-            inodes.add(target[8:-1])
+    try:
+        inodes = descriptors.socket_inodes(pid)
+    except OSError:
+        return []
     found = []
     for fields in tcp_sockets():
         if fields[3] == "0A" and fields[9] in inodes:
@@ -52,8 +49,7 @@ def listening_sockets(pid):
 def tcp_sockets(pid="self"):
     """Returns the fields of each line of /proc/PID/net/tcp and tcp6: 1 is the local address, 2 the remote one, 3 the state
     and 9 the inode, which is 0 for a socket that no process has."""
-    return [line.split() for table in ("tcp", "tcp6")
-            for line in pathlib.Path(f"/proc/{pid}/net/{table}").read_text().splitlines()[1:]]
+    return [fields for table in ("tcp", "tcp6") for fields in descriptors.table(pid, table)]
 
 
 def wait_for_line(process, text):

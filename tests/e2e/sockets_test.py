@@ -3,12 +3,11 @@ to. An agent and a launch have their spare sockets for stores. An agent's shim h
 store of its job if this has several processes. Nothing else can be reached."""
 
 import os
-import pathlib
 import signal
 import socket
 import unittest
 
-from tests.e2e import cluster
+from tests.e2e import cluster, descriptors
 
 # The agent's flag --store_sockets.
 SPARES = ["tcp 127.0.0.1"] * 4
@@ -27,23 +26,6 @@ signal.pause()
 """
 
 
-def inodes_of(pid):
-    found = set()
-    for fd in pathlib.Path(f"/proc/{pid}/fd").iterdir():
-        try:
-            target = os.readlink(fd)
-        except FileNotFoundError:  # It was just closed.
-            continue
-        if target.startswith("socket:["):
-            found.add(target[8:-1])
-    return found
-
-
-def lines_of(pid, table):
-    path = pathlib.Path(f"/proc/{pid}/net/{table}")
-    return [line.split() for line in path.read_text().splitlines()[1:]] if path.exists() else []
-
-
 def address_of(text):
     """Returns the address of /proc/net/tcp* in the usual notation, without its port."""
     words = bytes.fromhex(text.partition(":")[0])
@@ -54,14 +36,14 @@ def address_of(text):
 def reachable(pid):
     """Returns the sockets of a process that others can send to first, with their addresses, sorted. A UDP or raw socket
     needs no listen() for that, and nor does a bound Unix socket of datagrams."""
-    inodes = inodes_of(pid)
+    inodes = descriptors.socket_inodes(pid)
     found = []
     for kind in ("tcp", "tcp6"):
-        listeners = [fields for fields in lines_of(pid, kind) if fields[3] == "0A"]
+        listeners = [fields for fields in descriptors.table(pid, kind) if fields[3] == "0A"]
         found += [f"tcp {address_of(fields[1])}" for fields in listeners if fields[9] in inodes]
     for kind in ("udp", "udp6", "udplite", "udplite6", "raw", "raw6", "icmp", "icmp6"):
-        found += [f"{kind} {address_of(fields[1])}" for fields in lines_of(pid, kind) if fields[9] in inodes]
-    for fields in lines_of(pid, "unix"):
+        found += [f"{kind} {address_of(fields[1])}" for fields in descriptors.table(pid, kind) if fields[9] in inodes]
+    for fields in descriptors.table(pid, "unix"):
         listens, is_stream = int(fields[3], 16) & 0x10000, fields[4] == "0001"
         if fields[6] in inodes and (listens or (len(fields) > 7 and not is_stream)):
             found.append(" ".join(["unix", *fields[7:]]))

@@ -58,9 +58,6 @@ class UserTest(cluster.ClusterTest):
 
     def end_jobs(self):
         super().end_jobs()
-        if getattr(self, "agents", None) and self.agents[0].poll() is None:
-            # The agent removes the record of a shim that has ended. Its folder is removed after that.
-            cluster.wait_until(lambda: not list(self.state.glob("shims/*")), 60, "no record is left")
         # The shims of users have neither this test's folder nor its tag.
         cluster.wait_until(lambda: not any(map(cluster.is_alive, self.held)), 60, "the held jobs have ended")
 
