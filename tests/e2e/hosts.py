@@ -15,6 +15,7 @@ With `user=False` there is no user namespace, for programs that need a real root
 The hosts share the file system, the process ids and the boot id of the machine.
 """
 
+import os
 import pathlib
 import subprocess
 import sys
@@ -44,9 +45,20 @@ _USER = ("--user", "--map-root-user")
 
 
 def why_not(*, user=True):
-    """Returns why this machine can have no such hosts, or None. A missing program is no such reason, but a failure."""
-    done = subprocess.run(["unshare", *(_USER if user else ()), "--net", "true"], capture_output=True)
-    return None if done.returncode == 0 else f"no network namespaces here: {done.stderr.decode().strip()}"
+    """Returns why this machine can have no such hosts, or None. A missing program is no such reason, but a failure. Fails if
+    root can make network namespaces here, and only the user namespaces around them are refused, because the tests of hosts
+    would then be skipped on a machine that could run them."""
+    done = _unshare(*(_USER if user else ()), "--net")
+    if done.returncode == 0:
+        return None
+    why = done.stderr.decode().strip()
+    if user and os.geteuid() == 0 and _unshare("--net").returncode == 0:
+        raise AssertionError(f"this machine has network namespaces, but tests cannot use them without user namespaces: {why}")
+    return f"no network namespaces here: {why}"
+
+
+def _unshare(*kinds):
+    return subprocess.run(["unshare", *kinds, "true"], capture_output=True)
 
 
 class Hosts:

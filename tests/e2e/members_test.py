@@ -9,7 +9,7 @@ import pathlib
 import subprocess
 import time
 
-from tests.e2e import cluster
+from tests.e2e import cluster, hosts
 
 _ADDRESS = "10.77.0.1"
 _UNSHARE = ("unshare", "--user", "--map-root-user", "--net")
@@ -22,9 +22,8 @@ class Members(cluster.ClusterTest):
     ENROLS = False  # These tests do it themselves.
 
     def setUp(self):
-        done = subprocess.run([*_UNSHARE, "true"], capture_output=True)
-        if done.returncode != 0:
-            self.skipTest(f"no network namespaces here: {done.stderr.decode().strip()}")
+        if reason := hosts.why_not():
+            self.skipTest(reason)
         self.place = subprocess.Popen([*_UNSHARE, *_HOLD], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.addCleanup(self.place.stdout.close)
         self.addCleanup(self.place.communicate)
