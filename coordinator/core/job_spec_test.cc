@@ -156,7 +156,6 @@ TEST(JobSpec, RefusesInvalidSpecsAndNamesTheField) {
       {"time_limit_ms", [](v1::JobSpec* s) { s->set_time_limit_ms(-1); }},
       {"start_deadline_ms", [](v1::JobSpec* s) { s->set_start_deadline_ms(-1); }},
       {"hang_timeout_ms", [](v1::JobSpec* s) { s->set_hang_timeout_ms(999); }},
-      {"hang_timeout_ms", [](v1::JobSpec* s) { s->set_hang_timeout_ms(-1); }},
       {"stop_grace_ms", [](v1::JobSpec* s) { s->set_stop_grace_ms(86'400'001); }},
       {"failure_grace_ms", [](v1::JobSpec* s) { s->set_failure_grace_ms(86'400'001); }},
       {"failure_grace_ms", [](v1::JobSpec* s) { s->set_failure_grace_ms(-1); }},

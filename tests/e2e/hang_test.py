@@ -8,7 +8,7 @@ from tests.e2e import cluster
 # Each rank takes short steps, and writes its pid after the first ones. In generation 1 it steps until FOLDER/finish exists,
 # in later ones only a few times.
 _STEPS = """
-import os, pathlib, sys, time, accel
+import os, pathlib, signal, sys, time, accel
 folder = pathlib.Path(sys.argv[1])
 rank, generation = int(os.environ["RANK"]), int(os.environ["ACCEL_GENERATION"])
 def note(name, text):
@@ -41,8 +41,7 @@ while not (folder / "spins").exists():
     step()
 for _ in range(10):
     step()  # So rank 0 is silent later than rank 1.
-while True:
-    time.sleep(1)
+signal.pause()
 """
 
 
