@@ -87,8 +87,12 @@ class AbsenceTest : public ::testing::Test {
     Turn();
   }
 
-  // Returns true if the job says that it waits for its silent node.
-  bool IsSilent() { return absl::StrContains(Job().reason(), "Node a is silent"); }
+  // Returns true if the job, which must be running, says that it waits for its silent node.
+  bool IsSilent() {
+    const v1::Job job = Job();
+    EXPECT_EQ(job.phase(), v1::RUNNING) << job.reason();
+    return absl::StrContains(job.reason(), "Node a is silent");
+  }
 
   v1::Job Job() {
     v1::Job job;

@@ -11,6 +11,7 @@
 #include "common/status_macros.h"
 #include "coordinator/core/counting.h"
 #include "coordinator/core/foreign_facts.h"
+#include "coordinator/core/grace.h"
 #include "coordinator/core/identity.h"
 #include "coordinator/core/job_state.h"
 #include "coordinator/core/refused_peers.h"
@@ -194,6 +195,19 @@ void NoteCheckpoints(const v1::NodeObserved& report, const NodeEntry& node, absl
   }
 }
 
+// Begins the start deadlines of jobs of one node again, because they did not count while the node
+// was silent.
+void RestartDeadlines(const NodeEntry& node, absl::Time now, ClusterState* state,
+                      Changes* changes) {
+  for (const auto& [id, machine_rank] : node.jobs) {
+    JobEntry& entry = state->jobs.at(id);
+    const v1::JobSpec& spec = entry.job.spec();
+    if (entry.job.phase() != v1::STARTING || spec.nodes() > 1) continue;
+    entry.start_by = std::max(entry.start_by, now + StartDeadline(state->limits, spec));
+    changes->put.try_emplace(id);
+  }
+}
+
 // Notes that there is a node with a GPU. Queued jobs that do not say where they run then
 // wait for GPUs.
 void NoteGpus(ClusterState* state) {
@@ -255,6 +269,7 @@ absl::Status Observe(SessionId session, NodeReport received, absl::Time now, Clu
   node->last_heard = now;
   if (node->has_gpus) NoteGpus(state);
   SettleSockets(node);
+  if (ends_silence) RestartDeadlines(*node, now, state, changes);
   CountReport(*node, now, state);
   if (may_change_desired) changes->nodes.insert(id);
   return absl::OkStatus();

@@ -120,7 +120,8 @@ class JobView {
   // time limit, the time for another reason, or the time from which a node that still has processes
   // counts as silent or lost. NextStep() must have returned nullopt.
   absl::Time WakeAt() const {
-    absl::Time wake_at = std::min(entry_.start_by, explain_at_);
+    absl::Time wake_at = explain_at_;
+    if (!parts_.front().silent) wake_at = std::min(wake_at, entry_.start_by);
     if (job_.phase() != v1::STOPPING) wake_at = std::min(wake_at, entry_.end_by);
     for (const Part& part : parts_) {
       if (HasProcesses(part)) wake_at = std::min(wake_at, NextSilence(part));
@@ -255,7 +256,8 @@ class JobView {
 
   std::optional<Action> Starting() {
     const std::vector<std::string> waiting = NodesWhere(parts_, NotStarted);
-    if (now_ >= entry_.start_by) {
+    // A job that waits for its silent node cannot know whether its ranks have started.
+    if (now_ >= entry_.start_by && !parts_.front().silent) {
       return Failed({TimedOut(job_, absl::StrCat("not every rank was started within the deadline; ",
                                                  NameNodes(waiting), " did not report its start")),
                      {now_, now_}});
