@@ -22,8 +22,8 @@ PartCounts CountParts(const JobEntry& job, absl::Span<const Part> parts, absl::T
 void CountPlaced(JobEntry* entry);
 
 // Returns true if the counts, which must be known, say that LookAtJob() may return a step now that
-// changes more than the reason, or that the reason names a silent node. Other causes of a step are
-// requests and time.
+// changes more than the reason. Also returns true if a part is silent, because the reason must
+// change when it is heard again. Other causes of a step are requests and time.
 bool MayStep(const JobEntry& entry);
 
 // Counts the parts of all jobs on a node again, because the node's report has changed. Puts jobs

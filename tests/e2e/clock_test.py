@@ -180,7 +180,7 @@ class Gap(Clock):
     AGENTS = 2
 
     def stand_still(self, job):
-        """Stops all processes of the job's node. Returns them, and returns when the job says that it waits for the node."""
+        """Stops all processes of the job's node, and waits until the job says so. Returns the node's name and the processes."""
         worker = int(self.wait_for_file("pid.1"))
         shim = cluster.parent_of(worker)
         [number] = [i for i, agent in enumerate(self.agents) if agent.pid == cluster.parent_of(shim)]
