@@ -148,10 +148,12 @@ class Test(unittest.TestCase):
         return pids
 
     def start(self, *command, env=None, stdin=subprocess.DEVNULL, **options):
-        """Starts a command, which is killed at the end of the test at the latest."""
+        """Starts a command, which is killed at the end of the test at the latest. Its pipes have no buffer here. Otherwise
+        readline() might take more than its line, and finish() would not return the rest."""
         began = time.monotonic()
         process = subprocess.Popen(
             [str(part) for part in command],
+            bufsize=0,
             env={**self.env, **(env or {})},
             stdin=stdin,
             stdout=options.pop("stdout", subprocess.PIPE),

@@ -14,6 +14,14 @@ from tests.e2e import cluster
 LOOPBACK = ("0100007F", "0000000000000000FFFF00000100007F", "00000000000000000000000001000000")
 
 
+class Commands(cluster.Test):
+    def test_a_line_that_was_read_does_not_take_the_next_one_with_it(self):
+        process = self.start("printf", "first\nsecond\n")
+        process.wait(cluster.SECONDS)  # Both lines are in the pipe now.
+        self.assertEqual(process.stdout.readline(), b"first\n")
+        self.assertEqual(self.finish(process).out, "second\n")
+
+
 class OneAgent(cluster.ClusterTest):
     def test_submit_and_wait(self):
         result = self.submit("--processes_per_node", 2, self.script("exit 0"))

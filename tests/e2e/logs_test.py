@@ -1,5 +1,6 @@
 """Workers' output reaches its readers once and whole, whatever breaks on the way. Workers number their lines."""
 
+import io
 import os
 import re
 import threading
@@ -29,7 +30,7 @@ class Follower:
 
     @staticmethod
     def _read(stream, lines):
-        for line in stream:
+        for line in io.BufferedReader(stream):
             lines.append(line.decode().rstrip("\n"))
 
     def wait(self, seconds=cluster.SECONDS):
