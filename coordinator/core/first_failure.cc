@@ -149,11 +149,13 @@ bool IsCause(const JobEntry& entry, const Candidate& candidate) {
          candidate.part->placement->node_name() == entry.job.cause().node_name();
 }
 
-// Returns true if the cause is a rank that may have failed because another node was gone.
+// Returns true if the cause is a rank that may have failed, or may hang, because another node was
+// gone.
 bool MayFollowFromLoss(const v1::FailureCause& cause) {
   const v1::ExitRecord& exit = cause.exit();
   return cause.rank() >= 0 && !exit.out_of_memory() &&
-         (exit.kind() == v1::ExitRecord::EXITED || exit.kind() == v1::ExitRecord::SIGNALLED);
+         (exit.kind() == v1::ExitRecord::EXITED || exit.kind() == v1::ExitRecord::SIGNALLED ||
+          exit.kind() == v1::ExitRecord::HUNG);
 }
 
 }  // namespace

@@ -288,8 +288,12 @@ TEST(FirstFailure, ALostNodeIsTheCauseOfThePeersThatFailedMeanwhile) {
   ASSERT_TRUE(world.Earlier().has_value());
   EXPECT_EQ(common::DescribeFailure(world.Earlier()->cause),
             "node b was lost: it has been silent for 3s");
+  // A rank may also hang because of it.
+  v1::ExitRecord* cause = world.entry.job.mutable_cause()->mutable_exit();
+  cause->set_kind(v1::ExitRecord::HUNG);
+  EXPECT_TRUE(world.Earlier().has_value());
   // A rank that ran out of memory did not fail because of its peers.
-  *world.entry.job.mutable_cause()->mutable_exit() = Killed(9, true);
+  *cause = Killed(9, true);
   EXPECT_FALSE(world.Earlier().has_value());
 }
 
