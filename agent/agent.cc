@@ -20,11 +20,6 @@
 namespace accel::agent {
 namespace {
 
-// The longest time in which a coordinator takes a goodbye, unless it is away, and the longest time
-// in which the jobs then end here, apart from the graces that the coordinator gives them.
-constexpr absl::Duration kLongestAnswer = absl::Seconds(2);
-constexpr absl::Duration kLongestEnd = absl::Seconds(10);
-
 // Returns the folder of a generation's output. `own` is the directory that the job
 // asked for, if any.
 std::string LogDir(const std::string& jobs_dir, const std::string& own,
@@ -303,31 +298,6 @@ absl::Status Agent::Run(int stop_fd) {
     if (absl::Status fatal = RunOnce(); !fatal.ok()) return fatal;
   } while (!Wait(stop_fd));
   return absl::OkStatus();
-}
-
-void Agent::Leave(const std::string& why) {
-  SayGoodbye(why);
-  RunUntil([this] { return has_left(); });
-}
-
-void Agent::EndDependents(const std::string& why) {
-  if (!has_dependents()) return;
-  SayThatItStops(why);
-  RunUntil([this] { return !has_dependents(); });
-}
-
-// Runs turns until all that ends because of a goodbye has ended, or for too long.
-void Agent::RunUntil(const std::function<bool()>& ended) {
-  const absl::Time begun = with_.clock->Now();
-  while (RunOnce().ok() && !ended()) {
-    const absl::Time until =
-        begun + (state_.goodbye_taken() ? state_.LongestGrace() + kLongestEnd : kLongestAnswer);
-    if (with_.clock->Now() >= until) {
-      common::LogWarning("leaves without the coordinator's answer, or before all jobs have ended");
-      return;
-    }
-    Wait(/*stop_fd=*/-1, until);
-  }
 }
 
 }  // namespace accel::agent

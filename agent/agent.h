@@ -76,32 +76,22 @@ class Agent {
   // Runs turns until `stop_fd` is readable (OK) or the agent cannot continue.
   absl::Status Run(int stop_fd);
 
-  // Notes that the node is leaving, for the reason `why`, which all further
-  // reports have. The coordinator then stops the jobs on this node and starts them
-  // on other nodes (docs/decisions/0043).
-  void SayGoodbye(const std::string& why) { state_.SayGoodbye(why); }
-  // Returns true if the coordinator has acknowledged the goodbye and no generation has
-  // a process here.
-  bool has_left() const { return state_.goodbye_taken() && !state_.Holdings().processes; }
-  // Says goodbye, and runs turns until has_left(). Stops waiting if the coordinator has not
-  // acknowledged the goodbye within 2 s. After the acknowledgement the limit is 10 s plus the
-  // longest grace of a stop, from the call on. Also returns when the agent cannot continue.
-  // Processes that are still running when it returns continue.
-  void Leave(const std::string& why);
-
-  // The same for an agent that stops while its node stays: the jobs that end with their agent are
-  // stopped here and start again on other nodes. The others continue. Without these calls, the
-  // coordinator would wait until the next agent reports that the jobs have ended
-  // (docs/decisions/0096).
-  void SayThatItStops(const std::string& why) { state_.SayThatAgentStops(why); }
-  bool has_dependents() const { return state_.has_dependents(); }
-  // Does nothing if it has no dependents.
-  void EndDependents(const std::string& why);
+  // Notes that the node leaves, or that only its agent stops (agent_leave.cc). All further reports
+  // say so, for the reason `why`. The coordinator then stops the jobs that leave with it, and
+  // starts them on other nodes.
+  void SayGoodbye(Leaver leaver, const std::string& why) { state_.SayGoodbye(leaver, why); }
+  // Returns true if the coordinator has taken the goodbye, and has stored the ends of all
+  // generations that leave.
+  bool has_left(Leaver leaver) const;
+  // Says goodbye, and runs turns until has_left(). Does nothing if only the agent stops and no job
+  // ends with it. Stops waiting after a bounded time, if `stop_fd` is readable, or if the agent
+  // cannot continue. Processes that run when it returns continue, except those of jobs that end
+  // with their agent.
+  void Leave(Leaver leaver, const std::string& why, int stop_fd);
 
   const NodeState& state() const { return state_; }
 
  private:
-  void RunUntil(const std::function<bool()>& ended);
   void Exchange();
   bool MayObey(const v1::NodeDesired& desired);
   absl::Status Join(const std::string& cluster);

@@ -40,6 +40,7 @@
 #include "common/service_notify.h"
 #include "common/socket_folder.h"
 #include "common/status_macros.h"
+#include "common/stop_signal.h"
 #include "common/utf8.h"
 #include "process/cgroup.h"
 #include "process/private_shared_memory.h"
@@ -238,20 +239,20 @@ shim::PosixShimHost::Options ShimOptions(const std::string& path,
           .private_shared_memory = PrivateSharedMemory()};
 }
 
-// Returns why the node leaves now that its agent is asked to stop. Empty if it does not leave.
-std::string WhyLeave(OnStop on_stop) {
-  if (on_stop == OnStop::kLeave) return "its agent was stopped";
-  return on_stop == OnStop::kAuto && HostIsShuttingDown() ? "its host is shutting down" : "";
+// Leaves the cluster as far as `on_stop` says. A second signal makes the agent end at once.
+void Leave(Agent* agent, OnStop on_stop, int stop_fd) {
+  common::TakeStopSignals(stop_fd);
+  if (on_stop == OnStop::kAuto && HostIsShuttingDown()) {
+    agent->Leave(Leaver::kNode, "its host is shutting down", stop_fd);
+  } else {
+    agent->Leave(on_stop == OnStop::kLeave ? Leaver::kNode : Leaver::kAgent,
+                 "its agent was stopped", stop_fd);
+  }
 }
 
 absl::Status RunUntilStopped(Agent* agent, OnStop on_stop, int stop_fd) {
   const absl::Status status = agent->Run(stop_fd);
-  if (const std::string why = WhyLeave(on_stop); status.ok() && !why.empty()) {
-    common::LogInfo("says goodbye", {{"why", why}});
-    agent->Leave(why);
-  } else if (status.ok()) {
-    agent->EndDependents("its agent was stopped");
-  }
+  if (status.ok()) Leave(agent, on_stop, stop_fd);
   common::LogInfo("agent stops", {{"why", status.ok() ? "asked to" : status.ToString()}});
   return status;
 }

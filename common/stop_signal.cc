@@ -2,6 +2,7 @@
 
 #include <signal.h>
 #include <sys/signalfd.h>
+#include <unistd.h>
 
 #include <initializer_list>
 
@@ -27,6 +28,11 @@ int StopSignalFd() {
   const int fd = signalfd(-1, &stop, SFD_CLOEXEC | SFD_NONBLOCK);
   ACCEL_CHECK(fd >= 0, "the process has no file descriptor left to start with");
   return fd;
+}
+
+void TakeStopSignals(int stop_fd) {
+  signalfd_siginfo info;
+  while (read(stop_fd, &info, sizeof(info)) > 0) continue;
 }
 
 }  // namespace accel::common

@@ -9,4 +9,8 @@ namespace accel::common {
 // called before the first thread is started. The descriptor is never closed.
 int StopSignalFd();
 
+// Reads the signals that have arrived, so that the descriptor is readable again only after another
+// one.
+void TakeStopSignals(int stop_fd);
+
 }  // namespace accel::common

@@ -54,6 +54,11 @@ LocalGeneration* LocalGenerations::Find(const common::GenerationId& id) {
   return found == generations_.end() ? nullptr : &found->second;
 }
 
+const LocalGeneration* LocalGenerations::Find(const common::GenerationId& id) const {
+  const auto found = generations_.find(id);
+  return found == generations_.end() ? nullptr : &found->second;
+}
+
 bool LocalGenerations::IsAlive(const common::GenerationId& id) const {
   const auto found = generations_.find(id);
   return found != generations_.end() && !found->second.ended();
@@ -92,10 +97,13 @@ ClusterHoldings LocalGenerations::Holdings() const {
   return holdings;
 }
 
-bool LocalGenerations::AnyEndsWithAgent() const {
-  return std::any_of(generations_.begin(), generations_.end(), [](const auto& entry) {
-    return entry.second.ends_with_agent && !entry.second.ended();
-  });
+ClusterHoldings LocalGenerations::HoldingsOf(Leaver leaver) const {
+  ClusterHoldings holdings;
+  for (const auto& [id, local] : generations_) {
+    if (leaver == Leaver::kAgent && !local.ends_with_agent) continue;
+    (local.ended() ? holdings.results : holdings.processes) = true;
+  }
+  return holdings;
 }
 
 LocalGenerations::Results LocalGenerations::CountResults() const {

@@ -29,6 +29,9 @@ struct LocalGeneration {
   std::optional<v1::DesiredGeneration> to_start;
 };
 
+// What leaves: the node with all its jobs, or only the agent, with the jobs that end with it.
+enum class Leaver { kNode, kAgent };
+
 // Not thread-safe.
 class LocalGenerations {
  public:
@@ -50,6 +53,7 @@ class LocalGenerations {
 
   // Returns null if the generation is not here.
   LocalGeneration* Find(const common::GenerationId& id);
+  const LocalGeneration* Find(const common::GenerationId& id) const;
   bool contains(const common::GenerationId& id) const { return generations_.contains(id); }
   // Returns true if the generation is here and has not ended.
   bool IsAlive(const common::GenerationId& id) const;
@@ -60,8 +64,9 @@ class LocalGenerations {
   // Returns the jobs that have a generation here, ended ones included.
   std::set<common::JobId> jobs() const;
   ClusterHoldings Holdings() const;
-  // Returns true if a generation that ends with this agent has not ended.
-  bool AnyEndsWithAgent() const;
+  // Returns what is here of the generations that leave. One that waits for its start counts as one
+  // that has processes.
+  ClusterHoldings HoldingsOf(Leaver leaver) const;
 
   // The ended generations that are here, and their workers.
   struct Results {

@@ -97,22 +97,23 @@ void NodeState::Refuse(std::string why) {
   ++news_;
 }
 
-void NodeState::SayGoodbye(const std::string& why) {
-  identity_.set_goodbye(why);
+void NodeState::SayGoodbye(Leaver leaver, const std::string& why) {
+  if (leaver == Leaver::kNode) {
+    identity_.set_goodbye(why);
+  } else {
+    identity_.set_agent_stops(why);
+  }
   ++revision_;
   ++news_;
 }
 
-void NodeState::SayThatAgentStops(const std::string& why) {
-  identity_.set_agent_stops(why);
-  ++revision_;
-  ++news_;
-}
-
-absl::Duration NodeState::LongestGrace() const {
+absl::Duration NodeState::LongestGrace(Leaver leaver) const {
   int64_t longest = 0;
   for (const v1::DesiredGeneration& wanted : desired_.generations()) {
-    if (wanted.stop()) longest = std::max(longest, wanted.grace_ms());
+    if (!wanted.stop()) continue;
+    const LocalGeneration* local = generations_.Find(IdOf(wanted.key()));
+    const bool stays = leaver == Leaver::kAgent && local != nullptr && !local->ends_with_agent;
+    if (!stays) longest = std::max(longest, wanted.grace_ms());
   }
   return absl::Milliseconds(longest);
 }

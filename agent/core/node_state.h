@@ -68,21 +68,18 @@ class NodeState {
   // end the refusal.
   void Refuse(std::string why);
 
-  // Adds to all further reports that the node is leaving, and why.
-  void SayGoodbye(const std::string& why);
-  // Adds to all further reports that the agent stops, and why. It is a goodbye for the jobs that
-  // end with their agent.
-  void SayThatAgentStops(const std::string& why);
-  // Returns true if a job that ends with this agent has not ended.
-  bool has_dependents() const { return generations_.AnyEndsWithAgent(); }
+  // Adds to all further reports that the node or its agent leaves, and why.
+  void SayGoodbye(Leaver leaver, const std::string& why);
   // Returns true if the coordinator has acknowledged the goodbye in this session.
   bool goodbye_taken() const { return has_desired_ && desired_.goodbye_taken(); }
 
-  // Returns the longest grace of the generations that the coordinator asks to stop, or zero.
-  absl::Duration LongestGrace() const;
+  // Returns the longest grace of the generations that leave and that the coordinator asks to stop,
+  // or zero.
+  absl::Duration LongestGrace(Leaver leaver) const;
 
   // Returns what the node still has of its cluster.
   ClusterHoldings Holdings() const { return generations_.Holdings(); }
+  ClusterHoldings HoldingsOf(Leaver leaver) const { return generations_.HoldingsOf(leaver); }
 
   // Takes over a shim and its generation, which an earlier agent started. Must be called before
   // SetDesired() and Reconcile().

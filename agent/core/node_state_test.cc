@@ -72,13 +72,30 @@ TEST(NodeState, StopsWithTheGraceAskedForAndShortensItOnly) {
 
 TEST(NodeState, KnowsTheLongestGraceOfItsStops) {
   NodeState node(Identity());
-  EXPECT_EQ(node.LongestGrace(), absl::ZeroDuration());
+  EXPECT_EQ(node.LongestGrace(Leaver::kNode), absl::ZeroDuration());
   v1::NodeDesired desired = Desired(1);
   AddStart(&desired, "a", 1);
   AddStop(&desired, "b", 1, 30000);
   AddStop(&desired, "c", 1, 5000);
   node.SetDesired(desired);
-  EXPECT_EQ(node.LongestGrace(), absl::Seconds(30));
+  EXPECT_EQ(node.LongestGrace(Leaver::kNode), absl::Seconds(30));
+}
+
+TEST(NodeState, AnAgentThatStopsWaitsOnlyForTheGracesOfItsDependents) {
+  NodeState node(Identity());
+  v1::NodeDesired desired = Desired(1);
+  AddStart(&desired, "stays", 1);
+  desired.mutable_generations(0)->set_on_agent_loss(v1::KEEP);
+  AddStart(&desired, "ends", 1);
+  desired.mutable_generations(1)->set_on_agent_loss(v1::END);
+  node.SetDesired(desired);
+  node.Reconcile();
+  desired = Desired(2);
+  AddStop(&desired, "stays", 1, 600'000);
+  AddStop(&desired, "ends", 1, 30'000);
+  node.SetDesired(desired);
+  EXPECT_EQ(node.LongestGrace(Leaver::kNode), absl::Minutes(10));
+  EXPECT_EQ(node.LongestGrace(Leaver::kAgent), absl::Seconds(30));
 }
 
 TEST(NodeState, AStopOvertakingItsStartLeavesAnEndedGeneration) {

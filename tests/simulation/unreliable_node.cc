@@ -68,7 +68,7 @@ void UnreliableNode::KillShim(const common::JobId& job) {
 
 void UnreliableNode::ShutDown(absl::Duration away) {
   if (agent_ == nullptr || shuts_down()) return;
-  agent_->SayGoodbye("its host is shutting down");
+  agent_->SayGoodbye(agent::Leaver::kNode, "its host is shutting down");
   off_at_ = clock_->Now() + kShutdown;
   off_for_ = away;
 }
@@ -100,7 +100,7 @@ void UnreliableNode::Run() {
   processes_.Run(clock_->Now());
   if (agent_ == nullptr && clock_->Now() >= start_at_) StartAgent();
   if (clock_->Now() >= astray_until_) link_.Return();
-  const bool has_left = agent_runs() && agent_->has_left();
+  const bool has_left = agent_runs() && agent_->has_left(agent::Leaver::kNode);
   if (shuts_down() && (has_left || clock_->Now() >= off_at_)) return Reboot(off_for_);
   link_.Run(agent_runs());
   if (!agent_runs()) return;
