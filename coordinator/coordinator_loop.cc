@@ -214,8 +214,8 @@ void CoordinatorLoop::Apply(CancelEvent event) {
 }
 
 void CoordinatorLoop::Apply(DrainEvent event) {
-  const absl::Status status =
-      accel::coordinator::DrainNode(event.node, event.drain, &state_, &changes_);
+  const absl::Status status = accel::coordinator::DrainNode(event.node, event.drain,
+                                                            state_.listened_at, &state_, &changes_);
   if (!status.ok()) return event.done(status);
   acks_.push_back(std::move(event.done));
 }

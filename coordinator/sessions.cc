@@ -107,7 +107,7 @@ void Sessions::Expel(const common::NodeId& node, ClusterState* state, Changes* c
   const SessionId session = entry->second.session;
   const auto found = sessions_.find(session);
   if (found != sessions_.end() && found->second.caller.kind != CallerKind::kNode) return;
-  LoseNode(node, "its certificate was revoked", state);
+  LoseNode(node, "its certificate was revoked", state, changes);
   changes->nodes.insert(node);
   End(session, absl::UnauthenticatedError("the node's certificate was revoked"), state);
 }

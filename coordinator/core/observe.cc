@@ -255,7 +255,8 @@ absl::Status Observe(SessionId session, NodeReport received, absl::Time now, Clu
   report.clear_answered_us();
   // A report that repeats the one before leads to nothing, unless it ends a silence.
   const bool ends_silence = now >= SilentFrom(*state, *node);
-  if (!ends_silence && !MayHaveFailedBefore(*state, *node) && Repeats(node->observed, &received)) {
+  if (!ends_silence && !node->given_up && !MayHaveFailedBefore(*state, *node) &&
+      Repeats(node->observed, &received)) {
     node->observed.set_sequence(report.sequence());
     node->last_heard = now;
     if (NeedsAnswer(*node, now)) changes->nodes.insert(id);
@@ -265,7 +266,8 @@ absl::Status Observe(SessionId session, NodeReport received, absl::Time now, Clu
   const bool may_change_desired =
       is_first || ends_silence || MayChangeDesired(*node, received, now);
   ACCEL_RETURN_IF_ERROR(Keep(std::move(received), state, node));
-  if (is_first) changes->registered.insert(id);
+  if (is_first || node->given_up) changes->registered.insert(id);
+  node->given_up = false;
   node->last_heard = now;
   if (node->has_gpus) NoteGpus(state);
   SettleSockets(node);
@@ -282,7 +284,7 @@ void CloseSession(SessionId session, const common::NodeId& node, ClusterState* s
   entry.session = 0;
   --state->connected;
   state->ledger.Touch(node);
-  // A node that has sent a goodbye is lost once its stream is closed.
+  // A node that has sent a goodbye is lost to jobs of several nodes once its stream is closed.
   if (!WhyLeaves(entry.observed).empty()) {
     for (const auto& [id, machine_rank] : entry.jobs) state->agenda.Touch(id);
   }
@@ -299,12 +301,15 @@ void CloseSession(SessionId session, const common::NodeId& node, ClusterState* s
   entry.observed_bytes = bytes;
 }
 
-void LoseNode(const common::NodeId& node, const std::string& why, ClusterState* state) {
+void LoseNode(const common::NodeId& node, const std::string& why, ClusterState* state,
+              Changes* changes) {
   const auto found = state->nodes.find(node);
   if (found == state->nodes.end()) return;
   // The node is treated as one that has sent a goodbye: it is lost once its stream
   // is closed (docs/decisions/0043).
   found->second.observed.set_goodbye(why);
+  found->second.given_up = true;
+  changes->registered.insert(node);
   for (const auto& [id, machine_rank] : found->second.jobs) state->agenda.Touch(id);
   CloseSession(found->second.session, node, state);
 }

@@ -34,7 +34,9 @@ absl::Status Observe(SessionId session, NodeReport report, absl::Time now, Clust
 void CloseSession(SessionId session, const common::NodeId& node, ClusterState* state);
 
 // Notes that the node no longer belongs to the cluster. `why` completes a sentence that begins with
-// "it". The generations on the node are lost immediately. Does nothing if there is no such node.
-void LoseNode(const common::NodeId& node, const std::string& why, ClusterState* state);
+// "it". The generations on the node are lost immediately, and the node is given up (silence.h).
+// Does nothing if there is no such node.
+void LoseNode(const common::NodeId& node, const std::string& why, ClusterState* state,
+              Changes* changes);
 
 }  // namespace accel::coordinator

@@ -68,6 +68,7 @@ Part LookAtPart(const ClusterState& state, const JobEntry& job, int machine_rank
   Part part;
   part.placement = &generation.placements(machine_rank);
   part.node = node;
+  // A node that holds a job is never removed, so this is a store whose rows contradict each other.
   if (node == nullptr) {
     if (now >= SilentFrom(state)) Lose(&part, "it did not come back");
     return part;
@@ -78,12 +79,15 @@ Part LookAtPart(const ClusterState& state, const JobEntry& job, int machine_rank
     part.ended_well = EndedWell(part);
     if (part.state == Part::State::kEnded) return part;
   }
-  // If the node has sent a goodbye, its part is lost. An exception is a part that is being stopped
-  // while the agent is connected, because its end will still be reported (docs/decisions/0043).
+  // If the node has sent a goodbye, its part is lost. There are two exceptions
+  // (docs/decisions/0043). While the agent is connected, a part that is being stopped will still be
+  // reported as ended. Once the stream is closed, the only part of a job may still have processes.
   const std::string goodbye = GoodbyeTo(job, node->observed);
-  if (!goodbye.empty() && (job.job.phase() != v1::STOPPING || node->session == 0)) {
+  const bool is_connected = node->session != 0;
+  if (!goodbye.empty() &&
+      (is_connected ? job.job.phase() != v1::STOPPING : !WaitsFor(job, *node))) {
     Lose(&part, goodbye);
-    part.preempted = node->session != 0;
+    part.preempted = is_connected;
     return part;
   }
   if (now >= LostFrom(state, job, *node)) {

@@ -73,7 +73,7 @@ TEST_F(PerformTest, ACancelWithTheLastStartIsNotForgotten) {
 TEST_F(PerformTest, ADrainWithTheLastStartIsNotForgotten) {
   const common::JobId job = Place();
   ReportPart(job, v1::ObservedGeneration::RUNNING);
-  ASSERT_OK(DrainNode("a", v1::MOVE_JOBS, &state_, &changes_));
+  ASSERT_OK(DrainNode("a", v1::MOVE_JOBS, now_, &state_, &changes_));
   ExpectStops(job, v1::TO_RESTARTING);
 }
 

@@ -97,6 +97,7 @@ v1::StoredNode ToStored(const common::NodeId& id, const NodeEntry& node) {
   stored.set_incarnation(node.observed.incarnation());
   stored.set_gpus(node.has_gpus);
   stored.set_drain(node.drain);
+  stored.set_given_up(node.given_up);
   return stored;
 }
 

@@ -147,6 +147,7 @@ class Recovery {
     node.observed.set_incarnation(stored.incarnation());
     node.joined = node.last_heard = absl::InfinitePast();
     node.drain = stored.drain();
+    node.given_up = stored.given_up();
     node.observed_bytes = SpaceOf(node.observed);
     state_.report_bytes += node.observed_bytes;
     node.has_gpus = stored.gpus();

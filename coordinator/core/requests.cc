@@ -100,8 +100,8 @@ absl::Status CancelJob(const common::JobId& id, bool at_once, ClusterState* stat
   return absl::OkStatus();
 }
 
-absl::Status DrainNode(const std::string& node, v1::Drain drain, ClusterState* state,
-                       Changes* changes) {
+absl::Status DrainNode(const std::string& node, v1::Drain drain, absl::Time now,
+                       ClusterState* state, Changes* changes) {
   auto found = state->nodes.find(common::NodeId(node));
   if (found == state->nodes.end()) {
     const auto named = state->node_names.find(node);
@@ -114,9 +114,14 @@ absl::Status DrainNode(const std::string& node, v1::Drain drain, ClusterState* s
     return absl::InvalidArgumentError(
         absl::StrCat("drain: ", static_cast<int>(drain), " is unknown"));
   }
-  if (found->second.drain == drain) return absl::OkStatus();
-  found->second.drain = drain;
-  for (const auto& [id, machine_rank] : found->second.jobs) state->agenda.Touch(id);
+  NodeEntry& entry = found->second;
+  // Only a report of the node takes this back.
+  const bool given_up =
+      entry.given_up || (drain == v1::MOVE_JOBS && !IsConnected(*state, entry, now));
+  if (entry.drain == drain && entry.given_up == given_up) return absl::OkStatus();
+  entry.drain = drain;
+  entry.given_up = given_up;
+  for (const auto& [id, machine_rank] : entry.jobs) state->agenda.Touch(id);
   state->ledger.Touch(found->first);
   changes->registered.insert(found->first);
   return absl::OkStatus();

@@ -28,9 +28,10 @@ absl::Status CancelJob(const common::JobId& id, bool at_once, ClusterState* stat
                        Changes* changes);
 
 // Drains the node with this name or id, or ends its drain if `drain` is NOT_DRAINED
-// (docs/decisions/0043). NOT_FOUND: there is no such node. INVALID_ARGUMENT: `drain` is no value
-// of its enum.
-absl::Status DrainNode(const std::string& node, v1::Drain drain, ClusterState* state,
-                       Changes* changes);
+// (docs/decisions/0043). MOVE_JOBS gives the node up if it is not connected at `now`, even if
+// it was drained before (silence.h). NOT_FOUND: there is no such node. INVALID_ARGUMENT: `drain` is
+// no value of its enum.
+absl::Status DrainNode(const std::string& node, v1::Drain drain, absl::Time now,
+                       ClusterState* state, Changes* changes);
 
 }  // namespace accel::coordinator

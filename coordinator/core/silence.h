@@ -7,8 +7,10 @@
 // (docs/decisions/0096). The wait ends in one of these ways:
 //
 // * The node reports again. The job continues, or has meanwhile ended, or ended with a reboot.
-// * An operator gives the node up: `accel drain --now`, or a revoked certificate.
-// * The job asked for `stop_on_disconnect_after`, and its shim must have stopped it by now.
+// * An operator gives the node up: `accel drain --now` while it is not connected, or a revoked
+//   certificate.
+// * The job's shim must have ended it by now: its node was stopping it, or the job ends with its
+//   agent, which had said that it stops, or the job asked for `stop_on_disconnect_after`.
 // * The job ends instead of starting again, for example by a cancel. Its rank is then not given out
 //   again. A node that comes back ends the processes.
 #pragma once
@@ -20,9 +22,12 @@
 
 namespace accel::coordinator {
 
+// Returns true if the job waits for the node instead of losing it when it goes away. Also true for
+// a node that is not silent. The job must hold nodes, as for all functions here.
+bool WaitsFor(const JobEntry& job, const NodeEntry& node);
+
 // Returns from when the node is lost to the current generation of the job, if it sends nothing
-// more. InfiniteFuture if the job waits for the node. Never before SilentFrom(). The job must hold
-// nodes.
+// more. InfiniteFuture if only the node or an operator can end the wait. Never before SilentFrom().
 absl::Time LostFrom(const ClusterState& state, const JobEntry& job, const NodeEntry& node);
 
 // Returns why a node that is lost since LostFrom() is lost. It follows the words "node b was
@@ -30,6 +35,6 @@ absl::Time LostFrom(const ClusterState& state, const JobEntry& job, const NodeEn
 std::string WhyLost(const ClusterState& state, const JobEntry& job, const NodeEntry& node);
 
 // Returns the sentences that say how long a job of one node waits for it, with a space before them.
-std::string DescribeWait(const JobEntry& job, const std::string& node_name);
+std::string DescribeWait(const ClusterState& state, const JobEntry& job, const NodeEntry& node);
 
 }  // namespace accel::coordinator

@@ -142,7 +142,7 @@ class JobView {
   // Returns the sentences about the silent node that the job waits for, or an empty string.
   std::string Silence() const {
     const Part& part = parts_.front();  // Only a job of one node waits for a silent one.
-    return part.silent ? DescribeWait(entry_, part.placement->node_name()) : "";
+    return part.silent ? DescribeWait(state_, entry_, *part.node) : "";
   }
   std::string WaitingToEnd(absl::string_view why) const {
     const std::vector<std::string> waiting = NodesWhere(parts_, HasProcesses);

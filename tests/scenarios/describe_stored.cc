@@ -45,8 +45,9 @@ std::string DescribeNode(const common::NodeId& id, const coordinator::NodeEntry&
   }
   return absl::StrCat("node ", id.value(), " ", node.observed.name(), " ", node.observed.address(),
                       " ", node.observed.boot_id(), " ", node.observed.incarnation(), " jobs ",
-                      JoinJobs(node), " drain ", v1::Drain_Name(node.drain), " sockets ",
-                      absl::StrJoin(in_use, ","), "\n");
+                      JoinJobs(node), " drain ", v1::Drain_Name(node.drain),
+                      node.given_up ? " given up" : "", " sockets ", absl::StrJoin(in_use, ","),
+                      "\n");
 }
 
 }  // namespace

@@ -143,8 +143,12 @@ void FakeNode::Apply(const v1::NodeDesired& desired, absl::Time now) {
     });
   }
   for (const v1::DesiredGeneration& generation : desired.generations()) {
-    const bool known = Find(generation.key().job_id(), generation.key().generation()) != nullptr;
-    if (!known && !generation.stop()) Start(generation);
+    v1::ObservedGeneration* part = Find(generation.key().job_id(), generation.key().generation());
+    if (part == nullptr) {
+      if (!generation.stop()) Start(generation);
+    } else if (generation.stop() && part->state() != v1::ObservedGeneration::ENDED) {
+      part->set_state(v1::ObservedGeneration::STOPPING);
+    }
   }
 }
 

@@ -228,7 +228,7 @@ absl::Status Scenario::Work(const Words& words) {
 absl::Status Scenario::Drain(const Words& words) {
   v1::Drain drain = words.size() > 2 && words[2] == "now" ? v1::MOVE_JOBS : v1::FINISH_JOBS;
   if (words[0] == "undrain") drain = v1::NOT_DRAINED;
-  ACCEL_RETURN_IF_ERROR(coordinator::DrainNode(words.at(1), drain, &state_, &changes_));
+  ACCEL_RETURN_IF_ERROR(coordinator::DrainNode(words.at(1), drain, now_, &state_, &changes_));
   return Plan();
 }
 

@@ -105,7 +105,10 @@ absl::Status ClusterInvariants::CheckNotForgotten(
 
 void ClusterInvariants::NoteSilence() {
   silence_.NoteCoordinator(coordinator_, clock_.Now());
-  for (const auto& node : nodes_) silence_.NoteNode(*node, clock_.Now());
+  const absl::Time now = clock_.Now();
+  for (const auto& node : nodes_) {
+    silence_.NoteNode(*node, drains_.MayMoveJobs(node->name(), now), now);
+  }
 }
 
 absl::Status ClusterInvariants::CheckClients() const {
@@ -121,22 +124,24 @@ absl::Status ClusterInvariants::CheckClients() const {
   return absl::OkStatus();
 }
 
-// Returns true if the generation's job waits for this node however long it is silent: it is a job
-// of one node, which has neither said goodbye nor been given up by an operator (invariant 4).
+// Returns true if the generation must not be replaced while it has a process on this node, however
+// long the node is silent: its job is one of one node, and no operator can have given the node up
+// (invariant 4).
 bool ClusterInvariants::WaitsFor(const UnreliableNode& node, const common::GenerationId& id) const {
-  return jobs_.at(id.job)->spec().nodes() <= 1 && !drains_.has_moved_jobs(node.name()) &&
-         !silence_.MayHaveLeft(node.name(), published_.at(id).at);
+  return jobs_.at(id.job)->spec().nodes() <= 1 &&
+         !silence_.MayBeGivenUp(node.name(), published_.at(id).at);
 }
 
 // A node counts as lost only if the coordinator received nothing from it for the whole timeout, or
 // if its host was rebooted, or if its agent died and the job ends with its agent. A job that
 // requires contact may also have lost the coordinator. A job of one node does not lose it by
-// silence.
+// silence, but if it leaves.
 bool ClusterInvariants::MayBeLost(const UnreliableNode& node, const v1::Job& job,
                                   const v1::GenerationRecord& generation) const {
   const common::GenerationId id{common::JobId(job.job_id()), generation.generation()};
   const absl::Time placed = published_.at(id).at;
-  if (silence_.MayBeLost(node.name(), placed) && !WaitsFor(node, id)) return true;
+  const bool waits = WaitsFor(node, id) && !silence_.MayHaveLeft(node.name(), placed);
+  if (silence_.MayBeLost(node.name(), placed) && !waits) return true;
   if (job.spec().stop_on_disconnect_after_ms() > 0) return true;
   if (job.spec().on_agent_loss() == v1::END && node.agent_died_at() >= placed) return true;
   return std::any_of(generation.placements().begin(), generation.placements().end(),

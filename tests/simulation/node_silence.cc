@@ -23,9 +23,11 @@ void NodeSilence::NoteCoordinator(const SimulatedCoordinator& coordinator, absl:
   listened_at_ = now;
 }
 
-void NodeSilence::NoteNode(const UnreliableNode& node, absl::Time now) {
+void NodeSilence::NoteNode(const UnreliableNode& node, bool moves_jobs, absl::Time now) {
   const absl::Duration limit = coordinator::Limits().node_timeout - turn_;
   const absl::Time heard = node.link().last_heard();
+  const bool is_connected = present_ && node.link().is_accepted() && now < heard + limit;
+  if (moves_jobs && !is_connected) abandoned_[node.name()] = now;
   // A node that says goodbye is lost at once.
   if (node.shuts_down()) {
     left_[node.name()] = now;
@@ -53,6 +55,11 @@ bool NodeSilence::MayBeLost(const std::string& node, absl::Time since) const {
 bool NodeSilence::MayHaveLeft(const std::string& node, absl::Time since) const {
   const auto left = left_.find(node);
   return left != left_.end() && left->second >= since;
+}
+
+bool NodeSilence::MayBeGivenUp(const std::string& node, absl::Time since) const {
+  const auto abandoned = abandoned_.find(node);
+  return abandoned != abandoned_.end() && abandoned->second >= since;
 }
 
 bool NodeSilence::IsExcused(const std::string& node, absl::Time since, absl::Time now) const {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <map>
-#include <set>
 #include <string>
 
 #include "absl/time/time.h"
@@ -27,9 +26,9 @@ class SimulatedOperator {
   // Returns since when a coordinator has promised to give the node no work. InfiniteFuture if none
   // has.
   absl::Time drained_since(const std::string& node) const;
-  // Returns true if the operator has ever asked for the node's jobs to be moved. Then the node may
-  // have been given up.
-  bool has_moved_jobs(const std::string& node) const { return moved_jobs_.contains(node); }
+  // Returns true if a coordinator may have taken a call that moves the node's jobs at `since` or
+  // later.
+  bool MayMoveJobs(const std::string& node, absl::Time since) const;
 
  private:
   struct Request {
@@ -40,10 +39,13 @@ class SimulatedOperator {
     absl::Time drained_since = absl::InfiniteFuture();
   };
 
+  void EndMove(const std::string& node);
+
   SimulatedCoordinator* const coordinator_;
   common::Clock* const clock_;
   std::map<std::string, Request> requests_;
-  std::set<std::string> moved_jobs_;
+  // Until when a coordinator may take the last call that moves the jobs of each node.
+  std::map<std::string, absl::Time> moves_until_;
 };
 
 }  // namespace accel::simulation

@@ -65,6 +65,11 @@ class UnreliableLink final : public agent::CoordinatorLink {
   // that it has accepted.
   absl::Time last_heard() const { return last_heard_; }
 
+  // Returns true if the coordinator has accepted the agent's stream and has not closed it.
+  bool is_accepted() const {
+    return !is_astray() && stream_ != nullptr && stream_->accepted && stream_->session != nullptr;
+  }
+
   uint64_t session() override { return stream_ == nullptr ? 0 : number_; }
   void Report(v1::NodeObserved observed) override;
   std::optional<v1::NodeDesired> TakeDesired(uint64_t session) override;
