@@ -187,8 +187,7 @@ void CoordinatorLoop::Apply(SubmitEvent event) {
   if (!account.ok()) return event.done(account.status());
   event.spec.set_owner(event.caller.name);
   event.spec.set_runs_as(*std::move(account));
-  // While the store fails, only new jobs are refused. A repeated submit waits for the commit of the
-  // job that it made. Of an ended job, only the end may be kept.
+  // While the store fails, only new jobs are refused. Of an ended job, only the end may be kept.
   const bool is_repeated = state_.submits.contains(event.submit_id) ||
                            state_.ended.FindBySubmit(event.submit_id) != nullptr;
   if (!store_error_.ok() && !is_repeated) {
@@ -305,6 +304,9 @@ void CoordinatorLoop::Committed(absl::Status status) {
   } else {
     backoff_ = std::clamp(backoff_ * 2, kFirstBackoff, kLongestBackoff);
     retry_at_ = options_.clock->Now() + backoff_;
+    for (const auto& [id, change] : changes.put) {
+      if (change.created) TakeBack(id, &state_);
+    }
     changes_.AddOlder(std::move(changes));
     common::LogError("cannot store changes, retrying; running jobs go on, new ones are refused",
                      {{"why", status.ToString()}, {"in", absl::FormatDuration(backoff_)}});

@@ -40,7 +40,7 @@ std::vector<common::JobId> EndedJobs::Add(EndedJob job, absl::Time now, int64_t 
   bytes_ += BytesOf(job);
   const Kept& kept = jobs_.emplace_back(Kept{std::move(job), now});
   by_id_[kept.job.id.value()] = &kept;
-  by_submit_[kept.job.submit_id] = &kept.job;
+  if (!kept.job.submit_id.empty()) by_submit_[kept.job.submit_id] = &kept.job;
   std::vector<common::JobId> dropped;
   while (!jobs_.empty() && (bytes_ > max_bytes || now - jobs_.front().since > kKept)) {
     dropped.push_back(jobs_.front().job.id);

@@ -255,7 +255,8 @@ class Recovery {
 
   absl::Status Finish(const common::JobId& id, JobEntry* entry) {
     state_.ids.Skip(id);
-    state_.submits[entry->job.submit_id()] = id;
+    // A job whose submit was refused has no submit id.
+    if (!entry->job.submit_id().empty()) state_.submits[entry->job.submit_id()] = id;
     RestoreBytes(entry, &state_);
     ClaimSockets(entry->job);
     if (common::IsFinal(entry->job.phase())) {

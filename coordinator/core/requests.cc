@@ -87,6 +87,16 @@ absl::StatusOr<common::JobId> SubmitJob(const std::string& submit_id, v1::JobSpe
   return id;
 }
 
+void TakeBack(const common::JobId& id, ClusterState* state) {
+  JobEntry& entry = state->jobs.at(id);
+  if (entry.job.submit_id().empty()) return;
+  state->submits.erase(entry.job.submit_id());
+  entry.job.clear_submit_id();
+  // Nodes learn of a start only once it is stored, and by then the job is cancelled.
+  entry.cancel = entry.cancel_at_once = true;
+  state->agenda.Touch(id);
+}
+
 absl::Status CancelJob(const common::JobId& id, bool at_once, ClusterState* state,
                        Changes* changes) {
   JobEntry* entry = FindJob(state, id);

@@ -22,6 +22,11 @@ namespace accel::coordinator {
 absl::StatusOr<common::JobId> SubmitJob(const std::string& submit_id, v1::JobSpec spec,
                                         absl::Time wall, ClusterState* state, Changes* changes);
 
+// Takes back a job whose submit is refused because it could not be stored. Otherwise it would run
+// later, next to the one that its user submits again. It ends without a start, and another job can
+// have its submit id. Does nothing if it was taken back before.
+void TakeBack(const common::JobId& id, ClusterState* state);
+
 // Asks the planner to cancel a job. `at_once` gives its processes no grace. Has no effect on a
 // finished job. NOT_FOUND: there is no such job.
 absl::Status CancelJob(const common::JobId& id, bool at_once, ClusterState* state,

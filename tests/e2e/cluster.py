@@ -284,8 +284,9 @@ class ClusterTest(Test):
                     os.kill(pid, signal.SIGTERM)
             self.shims(seconds=30)
 
-    def start_coordinator(self, *flags, listen=None, **options):
-        """Starts the coordinator at this address (HOST:PORT, or unix:PATH), by default at the test's."""
+    def start_coordinator(self, *flags, listen=None, under=(), **options):
+        """Starts the coordinator at this address (HOST:PORT, or unix:PATH), by default at the test's. `under` is a command
+        that executes it."""
         if hasattr(self, "coordinator"):
             close_pipes(self.coordinator)
         listen = listen or self.LISTEN or f"unix:{self.socket}"
@@ -295,7 +296,7 @@ class ClusterTest(Test):
         if self.NODE_TIMEOUT and "--node_timeout" not in flags:
             flags = ("--node_timeout", self.NODE_TIMEOUT, *flags)
         with open(self.path("coordinator.log"), "ab") as log:
-            self.coordinator = self.start(COORDINATOR, "--socket", self.socket, *tcp, "--state_dir",
+            self.coordinator = self.start(*under, COORDINATOR, "--socket", self.socket, *tcp, "--state_dir",
                                           self.path("coordinator"), *flags, stderr=log, **options)
         for _ in ("unix", *tcp[:1]):
             line = self.coordinator.stdout.readline().decode()

@@ -34,7 +34,8 @@ absl::Status ClusterInvariants::TakeJobs(const std::vector<coordinator::JobPtr>&
   std::map<std::string, std::string> submits;
   for (const coordinator::JobPtr& job : jobs) {
     const auto [other, first] = submits.emplace(job->submit_id(), job->job_id());
-    if (!first) {
+    // A job that was taken back has no submit id.
+    if (!first && !job->submit_id().empty()) {
       return Broken(
           absl::StrCat("jobs ", other->second, " and ", job->job_id(), " are one submit"));
     }

@@ -60,6 +60,10 @@ absl::Status ClusterInvariants::CheckRanks() {
       return Broken(absl::StrCat(Name(living.id), " lives on ", node.name(),
                                  ", and no coordinator that lives has published it"));
     }
+    if (jobs_.at(living.id.job)->submit_id().empty()) {
+      return Broken(
+          absl::StrCat(Name(living.id), " lives on ", node.name(), ", and its submit was refused"));
+    }
     // What a job of one node leaves on a silent node is excused only once the job is over. It must
     // never run twice, not even with a fence.
     const bool may_be_left = ended_.contains(living.id.job) || !WaitsFor(node, living.id);
