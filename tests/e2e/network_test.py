@@ -8,7 +8,7 @@ import socket
 import sys
 import time
 
-from tests.e2e import cluster, hosts, processes
+from tests.e2e import cluster, on_hosts, processes
 
 WORKER = """
 me=$ACCEL_JOB_ID.$ACCEL_GENERATION.${RANK:-0}
@@ -19,32 +19,8 @@ until [ -e end ]; do sleep 0.05; done
 CONNECT = "import socket, sys, time; t = time.monotonic(); socket.create_connection(sys.argv[1:3], 10); print(time.monotonic() - t)"
 
 
-class OnHosts(cluster.ClusterTest):
-    """The coordinator and all commands run on host 1, and agent n1 on host 2, ..."""
-
-    AGENTS = 2
+class NetworkTest(on_hosts.OnHosts):
     NODE_TIMEOUT = 8
-
-    def setUp(self):
-        if reason := hosts.why_not():
-            self.skipTest(reason)
-        self.hosts = hosts.Hosts(self.AGENTS + 1)
-        self.addCleanup(self.hosts.close)
-        super().setUp()
-
-    def start(self, *command, **options):
-        inside = () if command[0] == "nsenter" else self.hosts.inside(1)
-        return super().start(*inside, *command, **options)
-
-    def start_coordinator(self, *flags, listen=None, **options):
-        super().start_coordinator(*flags, listen=listen or f"{self.hosts.address(1)}:0", **options)
-
-    def start_agent(self, name, under=(), **options):
-        return super().start_agent(name, under=[*self.hosts.inside(self.host_of(name)), *under], **options)
-
-    @staticmethod
-    def host_of(name):
-        return int(name[1:]) + 1
 
     def start_job(self, *flags):
         """Returns the id of a job that runs until the file `end` exists, the pid of its rank 0, and the name of its node."""
@@ -81,7 +57,7 @@ class OnHosts(cluster.ClusterTest):
         cluster.wait_until(lambda: time.monotonic() > begin + seconds, seconds + 60, "")
 
 
-class Partition(OnHosts):
+class Partition(NetworkTest):
     """A node that is cut off is lost after its timeout, at both ends, and converges as soon as the network is healed."""
 
     AGENTS = 3
@@ -117,7 +93,7 @@ class Partition(OnHosts):
         self.check(1, None)
 
 
-class PartitionOfAJobOfOneNode(OnHosts):
+class PartitionOfAJobOfOneNode(NetworkTest):
     """A job of one node is never started again while its processes may still run on a node that is cut off."""
 
     def cut_off(self, *flags):
@@ -158,7 +134,7 @@ class PartitionOfAJobOfOneNode(OnHosts):
         self.end_jobs_well(generations=2)
 
 
-class Links(OnHosts):
+class Links(NetworkTest):
     def flap(self, node, times, down, up):
         """Cuts and heals a node's link this often."""
         dice = random.Random(35)
@@ -192,7 +168,7 @@ class Links(OnHosts):
         self.end_jobs_well(generations=1)
 
 
-class Strangers(OnHosts):
+class Strangers(NetworkTest):
     """A host that runs no part of a job cannot use its store, and `accel status` says that one has tried."""
 
     def test_a_refused_connection_is_counted(self):
@@ -211,7 +187,7 @@ class Strangers(OnHosts):
                       self.accel("status", job, "--long").out)
 
 
-class HalfOpen(OnHosts):
+class HalfOpen(NetworkTest):
     """One end of each connection is gone, and its peer has received neither a FIN nor a reset."""
 
     def connections(self, node):
@@ -229,8 +205,12 @@ class HalfOpen(OnHosts):
             os.kill(pid, signal.SIGKILL)
         self.agents[which].wait()
         self.assertGreater(self.connections(node), 0, "the connection is half-open")
-        # Only an operator knows that the host is gone and not cut off.
-        self.assertEqual(self.accel("drain", "--now", node).code, 0)
+        # Only an operator knows that the host is gone and not cut off. The coordinator does not take his word for it while
+        # it still counts the node as connected.
+        give_up = f"accel drain --now {node}"
+        self.assertEqual(self.accel(*give_up.split()[1:]).code, 0)
+        cluster.wait_until(lambda: f"If the node is dead, `{give_up}`" in self.status(job)["reason"], 60, "it is silent")
+        self.assertEqual(self.accel(*give_up.split()[1:]).code, 0)
         self.wait_for_rank(job, 2)
         cluster.wait_until(lambda: self.connections(node) == 0, 60, "the coordinator closes the connection")
         self.hosts.heal()

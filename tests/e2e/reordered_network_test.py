@@ -1,6 +1,6 @@
 """Packets that arrive in another order, late or twice cost a cluster and its jobs nothing."""
 
-from tests.e2e import cluster, hosts
+from tests.e2e import cluster, on_hosts
 
 WORKER = """
 import os, sys
@@ -16,27 +16,8 @@ print(f"total {total[0].item():.0f} {total[-1].item():.0f}", flush=True)
 """
 
 
-class ReorderedNetwork(cluster.ClusterTest):
-    """The coordinator and all commands run on host 1, and agent n1 on host 2, ..."""
-
-    AGENTS = 2
-
-    def setUp(self):
-        if reason := hosts.why_not():
-            self.skipTest(reason)
-        self.hosts = hosts.Hosts(self.AGENTS + 1, real=True)
-        self.addCleanup(self.hosts.close)
-        super().setUp()
-
-    def start(self, *command, **options):
-        inside = () if command[0] == "nsenter" else self.hosts.inside(1)
-        return super().start(*inside, *command, **options)
-
-    def start_coordinator(self, *flags, listen=None, **options):
-        super().start_coordinator(*flags, listen=listen or f"{self.hosts.address(1)}:0", **options)
-
-    def start_agent(self, name, **options):
-        return super().start_agent(name, under=self.hosts.inside(int(name[1:]) + 1), **options)
+class ReorderedNetwork(on_hosts.OnHosts):
+    REAL = True
 
     def count(self, name):
         """Returns a counter of the kernel of the second host."""
