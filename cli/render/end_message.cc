@@ -4,6 +4,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "cli/render/escape.h"
+#include "cli/render/first_cause.h"
 #include "common/exit_text.h"
 
 namespace accel::cli {
@@ -39,6 +40,11 @@ std::string EndMessage(const v1::Job& job) {
   if (!cause.last_lines().empty()) absl::StrAppend(&message, "\nits last lines:");
   for (const std::string& line : cause.last_lines()) {
     absl::StrAppend(&message, "\n  | ", EscapeControls(line));
+  }
+  if (const v1::FailureCause* first = FirstOtherCause(job); first != nullptr) {
+    absl::StrAppend(&message, "\nit began with another failure: ",
+                    EscapeControls(absl::StripSuffix(common::DescribeFailure(*first), ".")),
+                    " (generation ", first->generation(), ")");
   }
   return message;
 }

@@ -15,6 +15,7 @@ namespace accel::cli {
 //   its last lines:
 //     | Traceback (most recent call last):
 //     | ...
+//   it began with another failure: rank 0 on node b exited with code 9 (generation 1)
 std::string EndMessage(const v1::Job& job);
 
 }  // namespace accel::cli

@@ -24,6 +24,20 @@ its last lines:
   |   \x1b[1mValueError\x1b[0m: bad)");
 }
 
+TEST(EndMessage, NamesAnotherFailureAtTheBeginning) {
+  const auto job = common::ParseText<v1::Job>(R"(
+      job_id: "a0" phase: FAILED
+      generations {
+        generation: 1
+        cause { generation: 1 rank: 1 node_name: "b" exit { kind: EXITED code: 9 } }
+      }
+      generations { generation: 2 }
+      cause { generation: 2 rank: 0 node_name: "a" exit { kind: EXITED code: 4 } })");
+  EXPECT_EQ(EndMessage(job),
+            R"(rank 0 on node a exited with code 4 (generation 2 of job a0)
+it began with another failure: rank 1 on node b exited with code 9 (generation 1))");
+}
+
 TEST(EndMessage, EscapesTheErrorsOfLaterRanks) {
   const auto job = common::ParseText<v1::Job>(R"(
       job_id: "a0" phase: FAILED

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "cli/render/escape.h"
+#include "cli/render/first_cause.h"
 #include "cli/render/times.h"
 #include "common/exit_text.h"
 
@@ -82,9 +83,17 @@ std::string RenderFailedJob(const v1::Job& job, absl::Time now, absl::TimeZone z
   if (!job.has_cause()) {
     Add("reason", job.reason(), &text);
   } else {
-    Add("first failure", FirstFailure(job, zone), &text);
+    const v1::FailureCause* began_with = FirstOtherCause(job);
+    if (began_with != nullptr) {
+      Add("began with",
+          absl::StrCat(common::DescribeFailure(*began_with), " (generation ",
+                       began_with->generation(), ")"),
+          &text);
+    }
+    Add(began_with == nullptr ? "first failure" : "ended with", FirstFailure(job, zone), &text);
     const auto& lines = job.cause().last_lines();
-    for (int i = std::max(0, lines.size() - kMostLines); i < lines.size(); ++i) {
+    const int most = began_with == nullptr ? kMostLines : kMostLines - 1;  // So there are ten.
+    for (int i = std::max(0, lines.size() - most); i < lines.size(); ++i) {
       Add("  |", lines[i], &text);
     }
     if (job.cause().later().ranks() > 0) {

@@ -45,6 +45,29 @@ what to do     accel logs a0x2k9fq --generation 2 --rank 1   # what it wrote
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 10);
 }
 
+TEST(RenderFailedJob, AnotherFailureAtTheBeginningIsShown) {
+  const auto job = common::ParseText<v1::Job>(R"(
+      job_id: "a0x2k9fq" phase: FAILED exit_code: 4 failures: 2 spec { nodes: 1 max_restarts: 1 }
+      ended_unix_ms: 9740000
+      generations {
+        generation: 1 started_unix_ms: 9700000
+        cause { generation: 1 rank: 1 node_name: "b" exit { kind: EXITED code: 9 } }
+      }
+      generations { generation: 2 started_unix_ms: 9713000 }
+      cause {
+        generation: 2 rank: 0 node_name: "a" exit { kind: EXITED code: 4 }
+        last_lines: "one" last_lines: "two" last_lines: "three"
+        later { ranks: 1 within_ms: 400 kinds { ranks: 1 exit { kind: EXITED code: 1 } } }
+      })");
+  const std::string text = Render(job);
+  EXPECT_NE(text.find("began with     rank 1 on node b exited with code 9 (generation 1)\n"
+                      "ended with     rank 0 on node a exited with code 4 (generation 2)\n"
+                      "  |            two\n"),
+            std::string::npos)
+      << text;
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 10);
+}
+
 TEST(RenderFailedJob, WithoutAGenerationThereIsNoOutput) {
   const auto job = common::ParseText<v1::Job>(R"(
       job_id: "a0" phase: FAILED exit_code: 124 spec { nodes: 1 } ended_unix_ms: 9999000

@@ -76,7 +76,9 @@ struct Limits {
   absl::Duration longest_restart_pause = absl::Minutes(1);
   double restart_jitter = 0.25;  // At most this fraction of a pause is added to it.
   absl::Duration steady_after = absl::Seconds(10);
-  int generation_records = 32;  // Records kept of one job, at least 1. The newest are kept.
+  // Records kept of one job, at least 1. The first and the newest are kept. If there is no memory
+  // for more than one or two, only the newest are.
+  int generation_records = 32;
   // If above 0, the cluster has exactly this many nodes: `accel launch` sets it. Once all of them
   // are connected, a job that can never fit fails immediately instead of waiting for more nodes.
   int fixed_nodes = 0;

@@ -32,10 +32,13 @@ void SettleNewest(JobEntry* entry, ClusterState* state) {
   entry->newest_bytes = 0;
 }
 
-void DropOldestRecord(JobEntry* entry, ClusterState* state) {
+common::Generation DropRecord(JobEntry* entry, ClusterState* state) {
   auto* records = entry->job.mutable_generations();
-  CountBytes(-Twice(records->Get(0)), entry, state);
-  records->erase(records->begin());
+  const auto dropped = records->begin() + (records->size() > 2 ? 1 : 0);
+  const common::Generation generation = dropped->generation();
+  CountBytes(-Twice(*dropped), entry, state);
+  records->erase(dropped);
+  return generation;
 }
 
 void RestoreBytes(JobEntry* entry, ClusterState* state) {

@@ -25,9 +25,10 @@ void CountNewest(JobEntry* entry, ClusterState* state);
 // record is added and the cause is cleared.
 void SettleNewest(JobEntry* entry, ClusterState* state);
 
-// Drops the oldest record. The count of that record must be final. It is final if a newer record
-// exists or SettleNewest() was called.
-void DropOldestRecord(JobEntry* entry, ClusterState* state);
+// Drops the oldest record but the first, and the first if there are no more than two. The first one
+// says how the trouble of a job began that fails again and again. Returns the generation of the
+// record. The counts of all records must be final. They are after SettleNewest().
+common::Generation DropRecord(JobEntry* entry, ClusterState* state);
 
 // Counts a job that was restored from the store.
 void RestoreBytes(JobEntry* entry, ClusterState* state);

@@ -32,8 +32,7 @@ class Performer {
     std::set<common::Generation>& changed = changes_.put[start.job].generations;
     while (job.generations_size() >= state_.limits.generation_records ||
            (job.generations_size() > 1 && state_.job_bytes > state_.limits.max_job_bytes)) {
-      changed.insert(job.generations(0).generation());
-      DropOldestRecord(&entry, &state_);
+      changed.insert(DropRecord(&entry, &state_));
     }
     changed.insert(previous + 1);
     v1::GenerationRecord* record = job.add_generations();

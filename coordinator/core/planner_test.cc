@@ -294,8 +294,9 @@ TEST_F(PlannerTest, OldGenerationRecordsGo) {
     ASSERT_OK(Report("a", static_cast<SessionId>(i), 1, absl::StrCat(i)));
     Rest();
   }
-  EXPECT_EQ(Job(job).generations_size(), 3);
-  EXPECT_EQ(CurrentGeneration(Job(job))->generation(), 6);
+  std::vector<common::Generation> kept;
+  for (const auto& record : Job(job).generations()) kept.push_back(record.generation());
+  EXPECT_THAT(kept, ElementsAre(1, 5, 6));
   EXPECT_EQ(Job(job).membership_changes(), 5);
 }
 

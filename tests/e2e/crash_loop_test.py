@@ -11,6 +11,7 @@ class CrashLoop(cluster.ClusterTest):
     def test_the_pauses_grow_until_the_budget_is_spent(self):
         result = self.submit("--max_restarts", RESTARTS, self.script(WORKER))
         self.assertEqual(result.code, 11 + RESTARTS, result)
+        self.assertIn("it began with another failure: rank 0 on node n1 exited with code 11 (generation 1)", result.err)
         [job] = self.jobs(result.out.split()[0])
         self.assertEqual((job["phase"], job["failures"]), ("FAILED", 1 + RESTARTS), job)
         generations = job["generations"]
