@@ -75,10 +75,12 @@ inline constexpr std::string_view kCheckpointMessage = "checkpoint";
 // DESCRIPTOR:INODE of the socket on which a worker of a job with a hang timeout sends its signs of
 // progress (docs/decisions/0097). The shim sets it. The socket may be the one for checkpoints.
 inline constexpr char kEnvAccelBeatSocket[] = "ACCEL_BEAT_SOCKET";
-// The messages "beat RANK" and "wait RANK": a rank has made progress, or waits for other ranks.
-// RANK is decimal, and 0 in a world of one process.
+// The messages "beat RANK", "wait RANK" and "pause RANK": a rank has made progress, waits for other
+// ranks, or does something that may take any time. RANK is decimal, and 0 in a world of one
+// process.
 inline constexpr std::string_view kBeatMessage = "beat ";
 inline constexpr std::string_view kWaitMessage = "wait ";
+inline constexpr std::string_view kPauseMessage = "pause ";
 
 // Variables that only the submitter sets. The first says whether ranks of one host may communicate
 // through shared memory. The second is the path of libaccel_nccl.so.

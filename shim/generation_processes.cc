@@ -137,7 +137,10 @@ void GenerationProcesses::OpenReports(absl::Time now, WorkerContext* context) {
   const auto wait = [this](int rank) {
     if (progress_) progress_->Waits(rank);
   };
-  reports_.emplace(loop_, WorkerReports::Listener{.beat = beat, .wait = wait});
+  const auto pause = [this](int rank) {
+    if (progress_) progress_->Pauses(rank);
+  };
+  reports_.emplace(loop_, WorkerReports::Listener{.beat = beat, .wait = wait, .pause = pause});
   context->reports_fd = reports_->worker_end();
   const auto tell = [this, context](const char* name) {
     context->reports_variables.push_back(absl::StrCat(name, "=", reports_->address()));

@@ -66,6 +66,7 @@ void WorkerReports::Read(int most) {
     if (text == common::kCheckpointMessage) ++checkpoints_;
     if (const auto rank = RankIn(text, common::kBeatMessage)) listener_.beat(*rank);
     if (const auto rank = RankIn(text, common::kWaitMessage)) listener_.wait(*rank);
+    if (const auto rank = RankIn(text, common::kPauseMessage)) listener_.pause(*rank);
   }
 }
 

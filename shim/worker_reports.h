@@ -17,11 +17,12 @@ inline constexpr int kReportTarget = 3;
 // Not thread-safe.
 class WorkerReports {
  public:
-  // Functions that get the rank that has made progress, or that waits for other ranks. The rank may
-  // be any number, because any process of the job can send it.
+  // Functions that get the rank that has made progress, waits for other ranks, or pauses. The rank
+  // may be any number, because any process of the job can send it.
   struct Listener {
     std::function<void(int rank)> beat = [](int) {};
     std::function<void(int rank)> wait = [](int) {};
+    std::function<void(int rank)> pause = [](int) {};
   };
 
   // If no descriptor is left, the workers get no socket and report nothing.

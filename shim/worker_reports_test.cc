@@ -41,17 +41,18 @@ TEST(WorkerReportsTest, TheRestIsReadWithoutATurnHoweverMuchTheKernelKeeps) {
   EXPECT_EQ(reports.checkpoints(), sent);
 }
 
-TEST(WorkerReportsTest, ABeatAndAWaitHaveARank) {
+TEST(WorkerReportsTest, EachSignHasARank) {
   EventLoop loop;
   std::string seen;
   WorkerReports reports(&loop, {.beat = [&](int rank) { absl::StrAppend(&seen, "b", rank); },
-                                .wait = [&](int rank) { absl::StrAppend(&seen, "w", rank); }});
+                                .wait = [&](int rank) { absl::StrAppend(&seen, "w", rank); },
+                                .pause = [&](int rank) { absl::StrAppend(&seen, "p", rank); }});
   for (const char* message :
-       {"beat 0", "wait 12", "beat", "beat x", "wait ", "beats 3", "beat 7"}) {
+       {"beat 0", "wait 12", "beat", "beat x", "wait ", "beats 3", "beat 7", "pause 2"}) {
     ASSERT_TRUE(Send(reports, message));
   }
   loop.RunOnce(absl::ZeroDuration());
-  EXPECT_EQ(seen, "b0w12b7");
+  EXPECT_EQ(seen, "b0w12b7p2");
   EXPECT_EQ(reports.checkpoints(), 0);
 }
 

@@ -14,7 +14,7 @@ The processes are new ones, so the program or the notebook's kernel may use GPUs
 dies. This package has only Python files. It needs the program `accel`, and cloudpickle in the workers' interpreter.
 """
 
-from accel._beat import beat
+from accel._beat import beat, pause
 from accel._launch import WorkerError, launch
 
-__all__ = ["WorkerError", "beat", "launch"]
+__all__ = ["WorkerError", "beat", "launch", "pause"]

@@ -20,12 +20,27 @@ def beat():
     if now < _next:
         return
     _next = now + _EVERY
+    _send("beat")
+
+
+def pause():
+    """Says that this rank does something that may take any time, such as saving a checkpoint.
+
+    Until its next beat(), the rank does not count as hanging. Call it on every rank before rank 0 saves, because the
+    others wait for rank 0.
+    """
+    global _next
+    _next = 0.0  # The next beat must be sent, because it ends the pause.
+    _send("pause")
+
+
+def _send(sign):
     descriptor, _, inode = os.environ.get("ACCEL_BEAT_SOCKET", "").partition(":")
     try:
         # The program may have closed the descriptor, and opened another file with the same number.
         if os.fstat(int(descriptor)).st_ino != int(inode):
             return
         with socket.fromfd(int(descriptor), socket.AF_UNIX, socket.SOCK_SEQPACKET) as launcher:
-            launcher.send(f"beat {os.environ.get('RANK', 0)}".encode(), socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL)
+            launcher.send(f"{sign} {os.environ.get('RANK', 0)}".encode(), socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL)
     except (OSError, ValueError):
         pass

@@ -18,6 +18,7 @@
 #include "runtime/checkpoint/shared_outcome.h"
 #include "runtime/checkpoint/verify.h"
 #include "runtime/comm/nccl_backend.h"
+#include "runtime/comm/progress_beat.h"
 #include "runtime/comm/rank_notes.h"
 #include "runtime/core/checkpoint_layout.h"
 #include "runtime/error_text.h"
@@ -36,6 +37,16 @@ PageLocks page_locks(const c10::Device& device) {
   };
   return {.lock = lock, .unlock = unlock_pages};
 }
+
+// Says for its lifetime that this rank pauses: it writes or reads a checkpoint, or waits for a rank
+// that does. A slow disk is no hang.
+class Pause {
+ public:
+  Pause() { ProgressBeat::of_process().pause(); }
+  ~Pause() { ProgressBeat::of_process().step(); }
+  Pause(const Pause&) = delete;
+  Pause& operator=(const Pause&) = delete;
+};
 
 // Returns a number that identifies one save of one process.
 std::uint64_t clock_and_process() {
@@ -91,6 +102,7 @@ void Checkpointer::run_hooks(const std::vector<CheckpointHook>& hooks, const fs:
 }
 
 void Checkpointer::save(const fs::path& given) {
+  const Pause pause;
   const fs::path folder = begin(given);
   run_hooks(save_hooks_, partial_folder(folder));
   write_in_background(folder, /*automatic=*/given.empty(), run_.gather());
@@ -189,6 +201,7 @@ std::pair<std::string, std::optional<OtherRanks>> Checkpointer::exchange_names(
 }
 
 void Checkpointer::wait() {
+  const Pause pause;
   run_on_every_rank(*process_, [&] { wait_for_writing(); });
 }
 
@@ -198,6 +211,7 @@ void Checkpointer::expect_saves() {
 }
 
 bool Checkpointer::load(const fs::path& given, bool required) {
+  const Pause pause;
   const fs::path named = given.empty() ? given : resolved_folder(given);
   Found found;
   run_on_every_rank(*process_, [&] {

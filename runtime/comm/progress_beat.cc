@@ -22,7 +22,8 @@ std::string variable(const char* name) {
 ProgressBeat::ProgressBeat(std::string socket, const std::string& rank)
     : socket_(std::move(socket)),
       beat_message_(std::string(common::kBeatMessage) + rank),
-      wait_message_(std::string(common::kWaitMessage) + rank) {}
+      wait_message_(std::string(common::kWaitMessage) + rank),
+      pause_message_(std::string(common::kPauseMessage) + rank) {}
 
 void ProgressBeat::step() {
   if (socket_.empty()) return;
@@ -32,10 +33,15 @@ void ProgressBeat::step() {
   send_to_launcher(socket_, beat_message_);
 }
 
-void ProgressBeat::wait() {
-  // The next step must be sent, because it ends the wait.
+void ProgressBeat::wait() { send(wait_message_); }
+
+void ProgressBeat::pause() { send(pause_message_); }
+
+void ProgressBeat::send(const std::string& message) {
+  if (socket_.empty()) return;
+  // The next step must be sent, because it ends what this message says.
   next_.store(0, std::memory_order_relaxed);
-  send_to_launcher(socket_, wait_message_);
+  send_to_launcher(socket_, message);
 }
 
 ProgressBeat& ProgressBeat::of_process() {

@@ -19,6 +19,9 @@ class ProgressBeat {
   void step();
   // Says that this rank waits for other ranks. Holds until the next step().
   void wait();
+  // Says that this rank does something that may take any time, such as writing to a slow disk. No
+  // rank that pauses is found to hang. Holds until the next step().
+  void pause();
 
   // Returns the one of this process, which reads its environment at the first call. It holds no
   // connection, so it may outlive the world.
@@ -26,7 +29,9 @@ class ProgressBeat {
 
  private:
   const std::string socket_;
-  const std::string beat_message_, wait_message_;
+  void send(const std::string& message);
+
+  const std::string beat_message_, wait_message_, pause_message_;
   // The earliest time of the next message, in nanoseconds of the monotonic clock.
   std::atomic<std::int64_t> next_{0};
 };

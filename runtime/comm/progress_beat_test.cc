@@ -35,12 +35,16 @@ class ProgressBeatTest : public ::testing::Test {
   int ends_[2] = {-1, -1};
 };
 
-TEST_F(ProgressBeatTest, AStepAndAWaitNameTheRank) {
+TEST_F(ProgressBeatTest, EachSignNamesTheRank) {
   ProgressBeat beat(address(), "12");
   beat.step();
   beat.wait();
+  beat.pause();
+  beat.step();
   EXPECT_EQ(received(), "beat 12");
   EXPECT_EQ(received(), "wait 12");
+  EXPECT_EQ(received(), "pause 12");
+  EXPECT_EQ(received(), "beat 12");
   EXPECT_EQ(received(), "");
 }
 

@@ -41,12 +41,14 @@ void Progress::Beat(int rank, absl::Time now) {
   Rank& beating = found->second;
   const absl::Duration silence = now - beating.silent_since;
   // The time from the start to the first beat is no step. It stands in for one until the second
-  // beat, because nothing else is known then.
-  beating.longest_silence =
-      beating.beats == 2 ? std::max(beating.longest_silence, silence) : silence;
-  beating.beats = std::min(beating.beats + 1, 2);
+  // beat, because nothing else is known then. A pause is no step either.
+  if (!beating.pauses || beating.beats == 0) {
+    beating.longest_silence =
+        beating.beats == 2 ? std::max(beating.longest_silence, silence) : silence;
+    beating.beats = std::min(beating.beats + 1, 2);
+  }
   beating.last_beat = beating.silent_since = now;
-  beating.waits = false;
+  beating.waits = beating.pauses = false;
 }
 
 void Progress::Waits(int rank) {
@@ -54,7 +56,13 @@ void Progress::Waits(int rank) {
   if (found != ranks_.end()) found->second.waits = true;
 }
 
+void Progress::Pauses(int rank) {
+  const auto found = ranks_.find(rank);
+  if (found != ranks_.end()) found->second.pauses = true;
+}
+
 absl::Duration Progress::LimitOf(const Rank& rank) const {
+  if (rank.pauses) return absl::InfiniteDuration();
   const absl::Duration limit = std::max(hang_timeout_, kTimesLongest * rank.longest_silence);
   return rank.waits ? limit * kTimesIfWaiting : limit;
 }

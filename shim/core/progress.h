@@ -7,6 +7,9 @@
 //
 // The second term keeps a timeout that is shorter than a step from ending a healthy job.
 //
+// A rank that says that it pauses has no limit until its next beat. A checkpoint may take any time
+// on a slow disk.
+//
 // If one rank hangs, soon all ranks send no beats, because the others wait for it in collectives.
 // The rank that is named is therefore, in this order:
 //
@@ -36,7 +39,8 @@ struct Hang {
   bool waits = false;      // The rank has said that it waits for other ranks.
 };
 
-// Not thread-safe. All times are of the monotonic clock, and never decrease from call to call.
+// Not thread-safe. All times are of the monotonic clock. A beat may be read a little later than a
+// look that was made at a later time, so times may go back by that much.
 class Progress {
  public:
   // Returns the state of a rank's process, as in /proc, or 0 if it has ended.
@@ -48,6 +52,8 @@ class Progress {
   void Beat(int rank, absl::Time now);
   // Notes that a rank waits for other ranks. Holds until the next beat of that rank.
   void Waits(int rank);
+  // Notes that a rank does something that may take any time. Holds until its next beat.
+  void Pauses(int rank);
 
   // Returns the rank that hangs, or nullopt. Must be called at look_at(), after all beats that have
   // arrived. If it is called much later, or Beat() is, this process itself did not run. That time
@@ -62,6 +68,7 @@ class Progress {
     int beats = 0;                   // At most 2 are counted.
     absl::Duration longest_silence;  // Between two beats.
     bool waits = false;
+    bool pauses = false;
   };
   void Awake(absl::Time now);
   absl::Duration LimitOf(const Rank& rank) const;

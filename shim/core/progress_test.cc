@@ -169,6 +169,37 @@ TEST_F(ProgressTest, ABeatEndsAWait) {
   EXPECT_FALSE(found_->waits);
 }
 
+TEST_F(ProgressTest, ARankThatPausesHasNoLimitUntilItsNextBeat) {
+  Pass(absl::Seconds(10), {0, 1});
+  for (const int rank : {0, 1, 7}) progress_.Pauses(rank);
+  Pass(absl::Hours(1));
+  EXPECT_FALSE(found_);
+  Pass(absl::Seconds(1), {0, 1});
+  Pass(absl::Seconds(10));
+  ASSERT_TRUE(found_) << "the pause was no long step";
+}
+
+// It saves after its first step, whose time includes that of the start.
+TEST_F(ProgressTest, APauseDoesNotKeepTheTimeOfTheStartAsThatOfAStep) {
+  StandStill(absl::ZeroDuration());
+  Pass(absl::Minutes(5));
+  for (const int rank : {0, 1}) progress_.Beat(rank, now_);
+  for (const int rank : {0, 1}) progress_.Pauses(rank);
+  Pass(absl::Minutes(1));
+  for (const int rank : {0, 1}) progress_.Beat(rank, now_);
+  Pass(absl::Seconds(1), {0, 1});
+  Pass(absl::Seconds(20));
+  EXPECT_TRUE(found_);
+}
+
+TEST_F(ProgressTest, ARankHangsWhileTheOtherPauses) {
+  Pass(absl::Seconds(10), {0, 1});
+  progress_.Pauses(0);
+  Pass(absl::Seconds(10));
+  ASSERT_TRUE(found_);
+  EXPECT_EQ(found_->rank, 1);
+}
+
 TEST_F(ProgressTest, ARankThatHasEndedIsLeftAlone) {
   Pass(absl::Seconds(10), {0, 1});
   states_[1] = 0;

@@ -44,6 +44,19 @@ for _ in range(10):
 signal.pause()
 """
 
+# Rank 0 saves for longer than a rank may be silent, and rank 1 waits for it.
+_SAVES = _STEPS + """
+for _ in range(5):
+    step()
+accel.pause()
+begun = time.monotonic()
+while time.monotonic() < begun + float(sys.argv[2]) if rank == 0 else not (folder / "saved").exists():
+    time.sleep(0.05)
+note("saved", rank)
+for _ in range(5):
+    step()
+"""
+
 
 class Hang(cluster.ClusterTest):
     def setUp(self):
@@ -86,6 +99,10 @@ class Hang(cluster.ClusterTest):
         pid = int(self.wait_for_file("run/spins"))
         self.assertRegex(result.out + result.err, rf'accel: thread {pid} "python3": state R \(running\)')
 
+    def test_a_rank_that_pauses_is_left_alone(self):
+        result = self.launch("--num_processes", 2, "--hang_timeout", 1, *self.options(_SAVES), 4)
+        self.assertEqual(result.code, 0, result)
+
     def test_a_training_rank_that_waits_for_another_is_not_named(self):
         result = self.submit("--processes_per_node", 2, "--hang_timeout", 4, "--max_restarts", 1,
                              cluster.runfile("tests/e2e/hanging_training"))
@@ -94,6 +111,7 @@ class Hang(cluster.ClusterTest):
         cause = job["generations"][0]["cause"]
         self.assertEqual((cause["rank"], cause["exit"]["kind"]), (1, "HUNG"), cause)
         self.assertIn("it is running", cause["exit"]["message"])
+        # The second generation saves for longer than a rank may be silent, and longer than one may wait for another.
         self.assertIn("trained to the end", self.accel("logs", job["job_id"]).out)
 
     def test_without_a_hang_timeout_a_stopped_rank_is_left_alone(self):

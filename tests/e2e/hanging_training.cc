@@ -3,7 +3,8 @@
 //   accel launch --cpu --num_processes 2 --hang_timeout 4 hanging_training
 //
 // It first iterates over a loader of its own for a while, so that its last sign of progress comes
-// after that of rank 0, which waits in the gather(). Then it spins.
+// after that of rank 0, which waits in the gather(). Then it spins. The next generation trains to
+// the end, and then saves slowly.
 #include <unistd.h>
 
 #include <atomic>
@@ -40,6 +41,11 @@ void train() {
     }
     accelerator.gather(batch);
   }
+  // A rank may be silent for 4 s, and may wait for another one for 6 s. A slow save is neither.
+  accelerator.register_save_state_pre_hook([&](const std::string&) {
+    if (accelerator.is_main_process()) usleep(7'000'000);
+  });
+  accelerator.save_state("checkpoint");
   accelerator.print("trained to the end");
 }
 
