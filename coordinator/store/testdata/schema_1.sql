@@ -1,0 +1,236 @@
+-- The store of a coordinator as the last commit before version 2 of the rows wrote it (515bc21d,
+-- kStoreSchema = 1 in coordinator/core/records.h). It has no owners, no accounts and no credentials,
+-- because no version had them yet. Each row stands below its value as text.
+PRAGMA application_id = 1633903468;
+PRAGMA user_version = 1;
+BEGIN;
+CREATE TABLE rows (key TEXT PRIMARY KEY NOT NULL, value BLOB NOT NULL, crc INTEGER NOT NULL);
+-- schema: 1
+-- cluster_id: "6d1f7a0c4be94f5c"
+-- epoch: 3
+-- boot_id: "9f5a1c3e-7f0d-4b9e-9a55-0b1d7c2f4e6a"
+-- wall_minus_monotonic_us: 1795322800000000
+INSERT INTO rows VALUES ('cluster', x'08011210366431663761306334626539346635631803222439663561316333652d376630642d346239652d396135352d30623164376332663465366128809881cee29a9803', 1185145551);
+-- job_id: "a0w9d3k1"
+-- submit_id: "submit-of-the-dropped-job"
+-- phase: FAILED
+-- exit_code: 139
+-- ended_unix_ms: 1795000000000
+-- dropped_us: 42000000000
+INSERT INTO rows VALUES ('end/a0w9d3k1', x'0a086130773964336b3112197375626d69742d6f662d7468652d64726f707065642d6a6f621807208b012880bcd9f29e343080c894bb9c01', 1421607701);
+-- generation: 1
+-- placements {
+--   node_id: "node-4c1f0a52b7d3"
+--   node_name: "n1"
+--   first_rank: 0
+--   processes: 2
+--   gpu_ids: 0
+--   gpu_ids: 1
+--   store_socket: 11
+--   address: "10.0.0.1"
+--   boot_id: "boot-of-n1"
+-- }
+-- placements {
+--   node_id: "node-8be2d6019f44"
+--   node_name: "n2"
+--   first_rank: 2
+--   processes: 2
+--   gpu_ids: 0
+--   gpu_ids: 1
+--   address: "10.0.0.2"
+--   boot_id: "boot-of-n2"
+-- }
+-- started_unix_ms: 1795364000000
+-- ended_unix_ms: 1795365001000
+-- cause {
+--   generation: 1
+--   rank: 3
+--   node_name: "n2"
+--   exit { kind: SIGNALLED signal: 9 out_of_memory: true }
+--   last_lines: "loading shard 7"
+--   last_lines: "step 100"
+--   failed_unix_ms: 1795365000000
+--   later { ranks: 2 kinds { exit { kind: EXITED code: 1 } ranks: 2 } within_ms: 40 }
+-- }
+-- exit_code: 137
+-- master_addr: "10.0.0.1"
+-- master_port: 40011
+INSERT INTO rows VALUES ('job/a0x1k9fq/generation/0000000001', x'080112350a116e6f64652d34633166306135326237643312026e3120022a020001380b420831302e302e302e314a0a626f6f742d6f662d6e3112350a116e6f64652d38626532643630313966343412026e32180220022a020001420831302e302e302e324a0a626f6f742d6f662d6e321880a2a2a0a03420a8aedfa0a0342a42080110031a026e3222060802180928012a0f6c6f6164696e6720736861726420372a08737465702031303038c0a6dfa0a034420e080212080a0408011001100218283089013a0831302e302e302e3140cbb802', 3895611244);
+-- generation: 2
+-- placements {
+--   node_id: "node-4c1f0a52b7d3"
+--   node_name: "n1"
+--   first_rank: 0
+--   processes: 2
+--   gpu_ids: 0
+--   gpu_ids: 1
+--   store_socket: 12
+--   address: "10.0.0.1"
+--   boot_id: "boot-of-n1"
+-- }
+-- placements {
+--   node_id: "node-8be2d6019f44"
+--   node_name: "n2"
+--   first_rank: 2
+--   processes: 2
+--   gpu_ids: 0
+--   gpu_ids: 1
+--   address: "10.0.0.2"
+--   boot_id: "boot-of-n2"
+-- }
+-- started_unix_ms: 1795365003000
+-- master_addr: "10.0.0.1"
+-- master_port: 40012
+INSERT INTO rows VALUES ('job/a0x1k9fq/generation/0000000002', x'080212350a116e6f64652d34633166306135326237643312026e3120022a020001380c420831302e302e302e314a0a626f6f742d6f662d6e3112350a116e6f64652d38626532643630313966343412026e32180220022a020001420831302e302e302e324a0a626f6f742d6f662d6e3218f8bddfa0a0343a0831302e302e302e3140ccb802', 425742690);
+-- name: "llama"
+-- argv: "python"
+-- argv: "train.py"
+-- argv: "--lr=3e-4"
+-- env { name: "DATA" value: "/data/c4" }
+-- workdir: "/home/ann/llama"
+-- required_paths: "/home/ann/llama"
+-- required_paths: "/home/ann/llama/train.py"
+-- nodes: 2
+-- processes_per_node: 2
+-- max_restarts: 5
+-- failure_grace_ms: 7000
+-- on_agent_loss: KEEP
+-- mixed_precision: "bf16"
+-- stop_on_disconnect_after_ms: 600000
+-- restart_window_ms: 3600000
+-- no_retry_on: 2
+-- no_retry_on: 3
+-- role: "trainer"
+INSERT INTO rows VALUES ('job/a0x1k9fq/spec', x'0a056c6c616d611206707974686f6e1208747261696e2e707912092d2d6c723d33652d341a100a044441544112082f646174612f6334220f2f686f6d652f616e6e2f6c6c616d612a0f2f686f6d652f616e6e2f6c6c616d612a182f686f6d652f616e6e2f6c6c616d612f747261696e2e707930023a0102500570d836780282010462663136f001c0cf24c00280dddb01ca02020203e20307747261696e6572', 885441374);
+-- job {
+--   job_id: "a0x1k9fq"
+--   submit_id: "submit-of-llama"
+--   phase: RUNNING
+--   reason: "4 processes on nodes n1, n2."
+--   failures: 1
+--   submitted_unix_ms: 1795363990000
+--   version: 12
+--   devices: ON_GPUS
+--   membership_changes: 1
+-- }
+-- started_us: 42203000000
+-- quick_failures: 1
+-- failures_us: 42200000000
+-- membership_changes_us: 42100000000
+-- signature: "2 0 9 step "
+-- alike_failures: 1
+-- blamed_node: "node-8be2d6019f44"
+-- blamed_failures: 1
+-- reports_checkpoints: true
+INSERT INTO rows VALUES ('job/a0x1k9fq/state', x'0a4b0a08613078316b396671120f7375626d69742d6f662d6c6c616d612003321c342070726f636573736573206f6e206e6f646573206e312c206e322e400160f0d3a1a0a034700c780288010138c0d9fa9b9d0148015a0680ccc39a9d016206808aecea9c016a0b322030203920737465702070017a116e6f64652d386265326436303139663434800101a80101', 587251406);
+-- name: "next"
+-- argv: "./next"
+-- workdir: "/home/ann"
+-- required_paths: "/home/ann"
+-- nodes: 2
+-- processes_per_node: 1
+-- cpu: true
+INSERT INTO rows VALUES ('job/a0x2m4cd/spec', x'0a046e65787412062e2f6e65787422092f686f6d652f616e6e2a092f686f6d652f616e6e30023a01014001', 1239498723);
+-- job {
+--   job_id: "a0x2m4cd"
+--   submit_id: "submit-of-next"
+--   phase: PENDING
+--   reason: "Waits for 2 nodes with room."
+--   submitted_unix_ms: 1795365900000
+--   version: 2
+--   devices: ON_CPUS
+-- }
+INSERT INTO rows VALUES ('job/a0x2m4cd/state', x'0a450a08613078326d346364120e7375626d69742d6f662d6e6578742001321c576169747320666f722032206e6f646573207769746820726f6f6d2e60e09d96a1a03470027801', 2676419959);
+-- generation: 1
+-- placements {
+--   node_id: "node-d07351ac68e9"
+--   node_name: "n3"
+--   first_rank: 0
+--   processes: 1
+--   store_socket: 31
+--   address: "10.0.0.3"
+--   boot_id: "boot-of-n3"
+-- }
+-- started_unix_ms: 1795365800000
+-- master_addr: "127.0.0.1"
+-- master_port: 40031
+INSERT INTO rows VALUES ('job/a0x3b7he/generation/0000000001', x'080112310a116e6f64652d64303733353161633638653912026e332001381f420831302e302e302e334a0a626f6f742d6f662d6e3318c09090a1a0343a093132372e302e302e3140dfb802', 1435645745);
+-- name: "eval"
+-- argv: "./eval"
+-- workdir: "/home/bob"
+-- nodes: 1
+-- processes_per_node: 1
+-- cpu: true
+-- max_restarts: 1
+-- time_limit_ms: 86400000
+-- on_agent_loss: END
+INSERT INTO rows VALUES ('job/a0x3b7he/spec', x'0a046576616c12062e2f6576616c22092f686f6d652f626f6230013a0101400150015880b899297801', 3829476983);
+-- job {
+--   job_id: "a0x3b7he"
+--   submit_id: "submit-of-eval"
+--   phase: STOPPING
+--   next: TO_CANCELLED
+--   reason: "Cancelled; waiting for node n3 to end its processes."
+--   submitted_unix_ms: 1795365790000
+--   version: 5
+--   devices: ON_CPUS
+-- }
+-- stop_grace_us: 30000000
+-- end_by_us: 129400000000
+-- started_us: 43000000000
+INSERT INTO rows VALUES ('job/a0x3b7he/state', x'0a5f0a086130783362376865120e7375626d69742d6f662d6576616c20042803323443616e63656c6c65643b2077616974696e6720666f72206e6f6465206e3320746f20656e64206974732070726f6365737365732e60b0c28fa1a03470057801208087a70e30809cdd86e2033880dcff97a001', 1494387092);
+-- generation: 1
+-- placements {
+--   node_id: "node-4c1f0a52b7d3"
+--   node_name: "n1"
+--   first_rank: 0
+--   processes: 1
+--   gpu_ids: 0
+--   store_socket: 9
+--   address: "10.0.0.1"
+--   boot_id: "boot-of-n1"
+-- }
+-- started_unix_ms: 1795350000000
+-- ended_unix_ms: 1795353600000
+-- master_addr: "127.0.0.1"
+-- master_port: 40009
+INSERT INTO rows VALUES ('job/a0x4q1tz/generation/0000000001', x'080112340a116e6f64652d34633166306135326237643312026e3120012a01003809420831302e302e302e314a0a626f6f742d6f662d6e311880e3cb99a0342080c0a79ba0343a093132372e302e302e3140c9b802', 1326264280);
+-- name: "mnist"
+-- argv: "./mnist"
+-- nodes: 1
+-- processes_per_node: 1
+INSERT INTO rows VALUES ('job/a0x4q1tz/spec', x'0a056d6e69737412072e2f6d6e69737430013a0101', 3567802428);
+-- job {
+--   job_id: "a0x4q1tz"
+--   submit_id: "submit-of-mnist"
+--   phase: SUCCEEDED
+--   reason: "All ranks have exited with code 0."
+--   submitted_unix_ms: 1795349990000
+--   ended_unix_ms: 1795353600000
+--   version: 7
+--   devices: ON_GPUS
+-- }
+-- started_us: 27200000000
+INSERT INTO rows VALUES ('job/a0x4q1tz/state', x'0a530a08613078347131747a120f7375626d69742d6f662d6d6e69737420063222416c6c2072616e6b73206861766520657869746564207769746820636f646520302e60f094cb99a0346880c0a79ba034700778023880a0fca965', 2388024039);
+-- node_id: "node-4c1f0a52b7d3"
+-- name: "n1"
+-- address: "10.0.0.1"
+-- boot_id: "boot-of-n1"
+-- incarnation: "agent-of-n1"
+-- gpus: true
+INSERT INTO rows VALUES ('node/node-4c1f0a52b7d3', x'0a116e6f64652d34633166306135326237643312026e311a0831302e302e302e31220a626f6f742d6f662d6e312a0b6167656e742d6f662d6e313001', 980232927);
+-- node_id: "node-8be2d6019f44"
+-- name: "n2"
+-- address: "10.0.0.2"
+-- boot_id: "boot-of-n2"
+-- incarnation: "agent-of-n2"
+-- gpus: true
+INSERT INTO rows VALUES ('node/node-8be2d6019f44', x'0a116e6f64652d38626532643630313966343412026e321a0831302e302e302e32220a626f6f742d6f662d6e322a0b6167656e742d6f662d6e323001', 652641547);
+-- node_id: "node-d07351ac68e9"
+-- name: "n3"
+-- address: "10.0.0.3"
+-- boot_id: "boot-of-n3"
+-- incarnation: "agent-of-n3"
+-- drain: FINISH_JOBS
+INSERT INTO rows VALUES ('node/node-d07351ac68e9', x'0a116e6f64652d64303733353161633638653912026e331a0831302e302e302e33220a626f6f742d6f662d6e332a0b6167656e742d6f662d6e333801', 4020176934);
+COMMIT;
