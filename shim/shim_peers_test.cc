@@ -43,9 +43,43 @@ TEST_F(ShimPeersTest, ContactPutsTheStopOff) {
   EndShim(kJob);
 }
 
-// A process that listens as a shim does and has an older version of the protocol. Its job is a
-// process of its own group, which it ends when it gets SIGTERM, as every shim does.
-pid_t StartOldShim(const ShimFolder& folder, const std::string& tag_file) {
+// What a shim of another build says on each connection, given its pid.
+using Say = std::string (*)(pid_t shim);
+
+std::string Hello(pid_t shim, const std::string& appended) {
+  const uint64_t ticks = process::ReadProcess(shim)->start_time_ticks;
+  return EncodeFrame(FrameType::kHello, EncodeHello({kJob, shim, ticks, "9.9", 2}) + appended);
+}
+
+// Returns the payload of the report that rank 0 runs with pid 1.
+std::string Report() {
+  GenerationReport report;
+  report.id = {kJob, 2};
+  report.state = State::kRunning;
+  report.workers.resize(1);
+  report.workers[0].pid = 1;
+  return EncodeReport(report);
+}
+
+std::string SayVersionTwo(pid_t) { return {'A', 'S', 2, 5, 0, 0, 0, 0}; }
+
+std::string SayVersionFour(pid_t) { return {'A', 'S', 4, 5, 1, 0, 0, 0, 'x'}; }
+
+std::string SayAnUnknownState(pid_t shim) {
+  std::string report = Report();
+  const size_t state = 4 + kJob.value().size() + 4;
+  report[state] = 9;
+  return Hello(shim, "") + EncodeFrame(FrameType::kReport, report);
+}
+
+std::string SayMoreThanIsKnown(pid_t shim) {
+  return Hello(shim, "new") + EncodeFrame(static_cast<FrameType>(99), "new") +
+         EncodeFrame(FrameType::kReport, Report() + "new");
+}
+
+// A process that listens as a shim does, and is of another build. Its job is a process, which it
+// ends when it gets SIGTERM, as every shim does.
+pid_t StartOtherShim(const ShimFolder& folder, const std::string& tag_file, Say say) {
   auto listener = folder.Listen();
   EXPECT_OK(listener);
   const pid_t shim = fork();
@@ -62,33 +96,54 @@ pid_t StartOldShim(const ShimFolder& folder, const std::string& tag_file) {
     _exit(0);
   });
   std::ofstream(tag_file) << worker << std::endl;
+  const std::string bytes = say(getpid());
   while (true) {
     const int peer = accept(listener->get(), nullptr, nullptr);
-    const char hello[] = {'A', 'S', 2, 5, 0, 0, 0, 0};
-    if (peer >= 0) send(peer, hello, sizeof(hello), MSG_NOSIGNAL);
+    if (peer >= 0) send(peer, bytes.data(), bytes.size(), MSG_NOSIGNAL);
   }
 }
 
-TEST_F(ShimPeersTest, AShimOfAnotherVersionIsLeftAloneUntilItMustStop) {
-  auto folder = ShimFolder::Make(shims_dir(), kJob);
-  ASSERT_OK(folder);
-  const pid_t shim = StartOldShim(*folder, this->folder() + "/worker");
-  ShimRecord record;
-  record.boot_id = kBoot;
-  record.pid = shim;
-  record.start_time_ticks = process::ReadProcess(shim)->start_time_ticks;
-  record.generation = 2;
-  record.ranks = {0};
-  record.log_dir = this->folder() + "/logs/2";
-  record.keep_without_agent = true;
-  WriteRecord(record);
-  const ShimReport adopted = AdoptOnly();
-  EXPECT_EQ(adopted.generation->state, State::kRunning);
-  EXPECT_FALSE(adopted.shim_ended);
-  std::ifstream file(this->folder() + "/worker");
-  pid_t worker = 0;
-  ASSERT_TRUE(file >> worker);
-  EXPECT_FALSE(process::ReadProcess(worker)->zombie());
+class OtherShimTest : public ShimAdoptTest {
+ protected:
+  // Starts a shim of another build whose generation 2 runs, and adopts it.
+  GenerationReport AdoptOther(Say say) {
+    auto folder = ShimFolder::Make(shims_dir(), kJob);
+    EXPECT_OK(folder);
+    ShimRecord record;
+    record.boot_id = kBoot;
+    record.pid = shim_ = StartOtherShim(*folder, this->folder() + "/worker", say);
+    record.start_time_ticks = process::ReadProcess(shim_)->start_time_ticks;
+    record.generation = 2;
+    record.ranks = {0};
+    record.log_dir = this->folder() + "/logs/2";
+    record.keep_without_agent = true;
+    WriteRecord(record);
+    const ShimReport adopted = AdoptOnly();
+    EXPECT_FALSE(adopted.shim_ended);
+    std::ifstream file(this->folder() + "/worker");
+    EXPECT_TRUE(file >> worker_);
+    EXPECT_FALSE(process::ReadProcess(worker_)->zombie());
+    return *adopted.generation;
+  }
+
+  void AwaitItsEnd() {
+    Await(kJob, [](const ShimReport& seen) { return seen.shim_ended; });
+    AwaitProcessEnd(worker_);
+    host().Forget(kJob);
+    EXPECT_TRUE(NoFolderIsLeft());
+  }
+
+  pid_t shim_ = 0;
+  pid_t worker_ = 0;
+};
+
+class ShimThatIsNotUnderstoodTest : public OtherShimTest,
+                                    public ::testing::WithParamInterface<Say> {};
+
+TEST_P(ShimThatIsNotUnderstoodTest, IsLeftAloneUntilItMustStop) {
+  const GenerationReport adopted = AdoptOther(GetParam());
+  EXPECT_EQ(adopted.state, State::kRunning);
+  EXPECT_EQ(adopted.workers[0].pid, 0) << "only the shim knows it";
 
   // Only this job takes no new work.
   StartCommand next = Kept("exit 0");
@@ -99,11 +154,45 @@ TEST_F(ShimPeersTest, AShimOfAnotherVersionIsLeftAloneUntilItMustStop) {
   EXPECT_EQ(RunToEnd(other).workers[0].exit->code, 4);
   EndShim(other.id.job);
 
-  ASSERT_OK(host().StopGeneration({adopted.generation->id, absl::Seconds(5)}));
-  Await(kJob, [](const ShimReport& seen) { return seen.shim_ended; });
-  AwaitProcessEnd(worker);
-  host().Forget(kJob);
-  EXPECT_TRUE(NoFolderIsLeft());
+  ASSERT_OK(host().StopGeneration({adopted.id, absl::Seconds(5)}));
+  AwaitItsEnd();
+}
+
+INSTANTIATE_TEST_SUITE_P(Builds, ShimThatIsNotUnderstoodTest,
+                         ::testing::Values(SayVersionTwo, SayVersionFour, SayAnUnknownState));
+
+TEST_F(OtherShimTest, ALaterBuildWithTheSameVersionIsUnderstood) {
+  const GenerationReport adopted = AdoptOther(SayMoreThanIsKnown);
+  EXPECT_EQ(adopted.state, State::kRunning);
+  EXPECT_EQ(adopted.workers[0].pid, 1);
+  kill(shim_, SIGTERM);
+  AwaitItsEnd();
+}
+
+// The package was upgraded, and the agent was not started again. The job has no part in it, so the
+// coordinator must not count this as its failure.
+TEST_F(OtherShimTest, AProgramOfAnotherVersionIsAFailureOfTheNode) {
+  const std::string program = folder() + "/later-shim";
+  std::ofstream(program)
+      << "#!/bin/sh\nprintf 'AS\\004\\005\\000\\000\\000\\000' >&3\nexec sleep 1000\n";
+  std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+  PosixShimHost::Options options;
+  options.shim_path = program;
+  PosixShimHost host(std::move(options));
+  ASSERT_OK(host.StartShim(kJob));
+  ASSERT_OK(host.StartGeneration(Script("exit 0"), common::UniqueFd()));
+  std::vector<ShimReport> news;
+  while (news.empty() || !news[0].shim_ended) {
+    if (auto taken = host.TakeReports(); !taken.empty()) news = std::move(taken);
+  }
+  ASSERT_TRUE(news[0].generation.has_value());
+  EXPECT_EQ(news[0].generation->state, State::kEnded);
+  EXPECT_EQ(news[0].generation->failure->kind, Kind::kNotStarted);
+  EXPECT_EQ(news[0].generation->failure->code, 1);
+  EXPECT_THAT(news[0].generation->failure->message,
+              ::testing::AllOf(::testing::HasSubstr("start the agent again"),
+                               ::testing::HasSubstr("version 4 of the shim protocol")));
+  EXPECT_EQ(news[0].generation->workers[0].exit->kind, Kind::kNotStarted);
 }
 
 // An agent of another version, a garbled one and a second one connect. The job is not disturbed.

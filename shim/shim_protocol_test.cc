@@ -179,6 +179,42 @@ TEST_F(ShimProtocolTest, MalformedCommand) {
   EXPECT_THAT(printed_, HasSubstr("malformed"));
 }
 
+// An older agent leaves out the fields that it does not know, and a later one appends some.
+TEST_F(ShimProtocolTest, ObeysAgentsOfOtherBuilds) {
+  StartCommand start;
+  start.id = {common::JobId("job"), 1};
+  start.argv = {"/bin/sh", "-c", "exit 7"};
+  start.workers.resize(1);
+  start.log_dir = absl::StrCat(getenv("TEST_TMPDIR"), "/other_builds");
+  const std::string payload = EncodeCommand(start);
+  constexpr size_t kAppended = 1 + 8 + 1 + 8;  // The fields that were appended to version 3.
+  for (const std::string& sent :
+       {payload.substr(0, payload.size() - kAppended), payload + "a field of a later build"}) {
+    auto [ours, theirs] = MakeChannelSockets();
+    Launch({kShimControlFlag}, std::move(theirs));
+    Channel channel(std::move(ours));
+    channel.Send(FrameType::kStart, sent);
+    channel.Send(static_cast<FrameType>(99), "a command of a later build");
+    GenerationReport newest;
+    while (newest.state != State::kEnded) {
+      pollfd readable = {channel.fd(), POLLIN, 0};
+      ASSERT_EQ(poll(&readable, 1, 20'000), 1);
+      std::vector<Frame> frames;
+      ASSERT_OK(channel.Receive(&frames));
+      for (const Frame& frame : frames) {
+        auto message = DecodeMessage(frame.type, frame.payload);
+        ASSERT_OK(message);
+        if (auto* report = std::get_if<GenerationReport>(&*message)) newest = std::move(*report);
+      }
+    }
+    ASSERT_EQ(newest.workers.size(), 1u);
+    EXPECT_EQ(newest.workers[0].exit->code, 7);
+    channel.Send(FrameType::kEnd, "a field of a later build");
+    EXPECT_EQ(Finish(), 0);
+    EXPECT_EQ(printed_, "");
+  }
+}
+
 TEST_F(ShimProtocolTest, StoreWithoutItsSocket) {
   LaunchConnected();
   SendRaw(StartFrame(1, true));

@@ -28,6 +28,8 @@ v1::ExitRecord::Kind ToProto(shim::ExitFact::Kind kind) {
       return v1::ExitRecord::NODE_LOST;
     case shim::ExitFact::Kind::kHung:
       return v1::ExitRecord::HUNG;
+    case shim::ExitFact::Kind::kUnknown:
+      break;
   }
   return v1::ExitRecord::KIND_UNSPECIFIED;
 }
@@ -61,6 +63,11 @@ absl::Status TooLarge(size_t workers, size_t bytes_each) {
 }
 
 }  // namespace
+
+bool EndsWithAgent(const v1::DesiredGeneration& desired) {
+  return desired.on_agent_loss() == v1::END ||
+         desired.on_agent_loss() == v1::ON_AGENT_LOSS_UNSPECIFIED;
+}
 
 GenerationState ToProto(shim::GenerationReport::State state) {
   switch (state) {
@@ -128,7 +135,7 @@ absl::StatusOr<shim::StartCommand> ToStart(const v1::DesiredGeneration& desired,
   start.store_peers.assign(desired.store_peers().begin(), desired.store_peers().end());
   start.keep_stdin = desired.keep_stdin();
   start.orphan_grace = absl::Milliseconds(desired.failure_grace_ms());
-  start.keep_without_agent = desired.on_agent_loss() == v1::KEEP;
+  start.keep_without_agent = !EndsWithAgent(desired);
   start.report_checkpoints = desired.report_checkpoints();
   start.hang_timeout = absl::Milliseconds(std::max<int64_t>(desired.hang_timeout_ms(), 0));
   if (desired.stop_on_disconnect_after_ms() > 0) {

@@ -12,6 +12,10 @@
 
 namespace accel::agent {
 
+// Returns true if the generation ends when its agent is gone. A policy that only a later version of
+// accel knows must not end a job, so it counts as KEEP.
+bool EndsWithAgent(const v1::DesiredGeneration& desired);
+
 GenerationState ToProto(shim::GenerationReport::State state);
 v1::ExitRecord ToProto(const shim::ExitFact& fact);
 

@@ -41,6 +41,10 @@ TEST(ToStart, SaysWhatOutlivesTheAgent) {
   EXPECT_EQ(ToStart(desired, {})->stop_on_disconnect_after, absl::InfiniteDuration());
   desired.set_stop_on_disconnect_after_ms(7000);
   EXPECT_EQ(ToStart(desired, {})->stop_on_disconnect_after, absl::Seconds(7));
+  desired.set_on_agent_loss(v1::END);
+  EXPECT_FALSE(ToStart(desired, {})->keep_without_agent);
+  desired.set_on_agent_loss(static_cast<v1::OnAgentLoss>(77));  // Known to a later version alone.
+  EXPECT_TRUE(ToStart(desired, {})->keep_without_agent);
 }
 
 TEST(ToStart, HasTheHangTimeoutIfThereIsOne) {
@@ -74,6 +78,8 @@ TEST(ToProto, KeepsEveryKindOfExit) {
   EXPECT_EQ(ToProto(shim::ExitFact{.kind = Kind::kShimDied}).kind(), v1::ExitRecord::SHIM_DIED);
   EXPECT_EQ(ToProto(shim::ExitFact{.kind = Kind::kAbandoned}).kind(), v1::ExitRecord::NODE_LOST);
   EXPECT_EQ(ToProto(shim::ExitFact{.kind = Kind::kHung}).kind(), v1::ExitRecord::HUNG);
+  EXPECT_EQ(ToProto(shim::ExitFact{.kind = Kind::kUnknown}).kind(),
+            v1::ExitRecord::KIND_UNSPECIFIED);
   EXPECT_EQ(ToProto(shim::ExitFact{.message = "no \xFF"}).message(), "no \xEF\xBF\xBD");
 }
 

@@ -215,7 +215,7 @@ void NodeState::Adopt(const v1::DesiredGeneration& desired) {
   LocalGeneration* local =
       generations_.Insert(IdOf(desired.key()), v1::ObservedGeneration::STARTING);
   local->orphan_grace = absl::Milliseconds(desired.failure_grace_ms());
-  local->ends_with_agent = desired.on_agent_loss() != v1::KEEP;
+  local->ends_with_agent = EndsWithAgent(desired);
   if (desired.store_socket() != 0) {
     const auto socket = std::find_if(
         store_sockets_.begin(), store_sockets_.end(),

@@ -154,9 +154,8 @@ std::optional<ExitFact> ReadExit(WireReader* in) {
   if (!in->Bool()) return std::nullopt;
   ExitFact exit;
   const uint8_t kind = in->U8();
-  // A kind that only newer releases know is read as kShimDied.
   const bool known = kind <= static_cast<uint8_t>(ExitFact::Kind::kHung);
-  exit.kind = known ? static_cast<ExitFact::Kind>(kind) : ExitFact::Kind::kShimDied;
+  exit.kind = known ? static_cast<ExitFact::Kind>(kind) : ExitFact::Kind::kUnknown;
   exit.code = in->I32();
   exit.signal = in->I32();
   exit.core_dumped = in->Bool();

@@ -233,7 +233,7 @@ TEST(CodecTest, UnknownTypesAndKindsAreNoErrors) {
   report.failure->kind = static_cast<ExitFact::Kind>(99);
   const auto decoded = DecodeReport(EncodeReport(report));
   ASSERT_OK(decoded);
-  EXPECT_EQ(decoded->failure->kind, ExitFact::Kind::kShimDied);
+  EXPECT_EQ(decoded->failure->kind, ExitFact::Kind::kUnknown);
 }
 
 TEST(CodecTest, TypesOfTheOtherDirectionAreRefused) {

@@ -67,8 +67,18 @@ struct StopCommand {
 
 struct ExitFact {
   // kShimDied: the shim was killed. kAbandoned: the shim stopped its generation because its agent
-  // or the coordinator was gone. kHung: the worker made no progress. It may still run.
-  enum class Kind { kExited, kSignalled, kNotStarted, kShimDied, kAbandoned, kHung };
+  // or the coordinator was gone. kHung: the worker made no progress. It may still run. kUnknown:
+  // the shim is of a later release and has named a kind that this release does not know. Only
+  // readers use kUnknown.
+  enum class Kind {
+    kExited,
+    kSignalled,
+    kNotStarted,
+    kShimDied,
+    kAbandoned,
+    kHung,
+    kUnknown = 255
+  };
   Kind kind = Kind::kExited;
   // For kExited, the exit code. For kNotStarted, 127 or 126 for a failure of the job itself
   // (start_checks.h), and 1 for a failure of the node.

@@ -40,6 +40,9 @@ struct HostedShim {
   std::unique_ptr<Channel> channel;
   // The shim has another version of the protocol, or has sent false facts about itself.
   bool not_understood = false;
+  // Why the shim could not start its generation: it has another version of the protocol than this
+  // host, which has started it. As a sentence. Otherwise empty.
+  std::string mismatch;
   bool has_reported = false;  // The shim has sent a report over a channel of this host.
   // kLeftovers: the shim's process is gone, and the processes that it may have left
   // are being killed.

@@ -33,10 +33,20 @@ std::string Ending(int wait_status, bool unresponsive) {
   return absl::StrCat("accel-shim exited with code ", WEXITSTATUS(wait_status), ".");
 }
 
-ExitFact ShimDied(const std::string& how) {
+// Returns the end of a generation whose shim has died without a result, and of its workers.
+ExitFact EndWith(const HostedShim& shim) {
   ExitFact fact;
-  fact.kind = ExitFact::Kind::kShimDied;
-  fact.message = how;
+  if (shim.mismatch.empty()) {
+    fact.kind = ExitFact::Kind::kShimDied;
+    fact.message = shim.end;
+    return fact;
+  }
+  fact.kind = ExitFact::Kind::kNotStarted;
+  fact.code = 1;
+  fact.message = absl::StrCat(
+      "accel was upgraded on this node, and its agent still runs with the version before; start "
+      "the agent again. ",
+      shim.mismatch);
   return fact;
 }
 
@@ -129,9 +139,10 @@ void PosixShimHost::Finish(HostedShim* shim) {
   }
   if (shim->has_live_generation()) {
     shim->newest->state = GenerationReport::State::kEnded;
-    if (!shim->newest->failure) shim->newest->failure = ShimDied(shim->end);
+    const ExitFact end = EndWith(*shim);
+    if (!shim->newest->failure) shim->newest->failure = end;
     for (WorkerReport& worker : shim->newest->workers) {
-      if (!worker.exit) worker.exit = ShimDied(shim->end);
+      if (!worker.exit) worker.exit = end;
     }
   }
   if (!shim->folder) return;

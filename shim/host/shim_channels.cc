@@ -88,6 +88,9 @@ void PosixShimHost::OnChannel(HostedShim* shim) {
   ArmWatchdogTimer();
   if (status.ok()) return WatchChannel(shim);
   CloseChannel(shim);
+  const bool starts = shim->is_child && !shim->has_reported;
+  // The package was upgraded while this agent runs, and the shim refuses its start.
+  if (starts && absl::IsFailedPrecondition(status)) shim->mismatch = std::string(status.message());
   if (shim->phase != Phase::kRunning) return;
   if (absl::IsUnavailable(status)) {
     // The pidfd reports the exit. Without pidfd support in the kernel, the end-of-file does.
@@ -103,7 +106,7 @@ void PosixShimHost::OnChannel(HostedShim* shim) {
   // A shim that has reported, or that an earlier agent has started, has a job. That job is left
   // alone (docs/decisions/0033).
   shim->not_understood = true;
-  if (shim->is_child && !shim->has_reported) shim->Signal(SIGKILL);
+  if (starts) shim->Signal(SIGKILL);
 }
 
 }  // namespace accel::shim
