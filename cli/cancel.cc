@@ -3,7 +3,7 @@
 #include "cli/connect.h"
 #include "cli/find_job.h"
 #include "cli/json_object.h"
-#include "common/job_phase.h"
+#include "cli/render/phase_text.h"
 
 namespace accel::cli {
 
@@ -29,11 +29,11 @@ int RunCancel(const std::vector<std::string>& args, const Console& console) {
   if (!client.ok()) return Fail(console, client.status());
   const auto job = FindJob(**client, id);
   if (!job.ok()) return Fail(console, job.status());
-  const bool has_ended = common::IsFinal(job->phase());
+  const bool has_ended = HasEnded(*job);
   const absl::Status cancelled =
       has_ended ? absl::OkStatus() : (*client)->CancelJob(job->job_id(), now);
   if (!cancelled.ok()) return Fail(console, cancelled);
-  const std::string& phase = v1::JobPhase_Name(job->phase());
+  const std::string phase = PhaseText(job->phase());
   if (json) {
     console.out << JsonObject::Versioned()
                        .Text("job_id", job->job_id())

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "cli/render/phase_text.h"
 #include "cli/retry_deadline.h"
-#include "common/job_phase.h"
 
 namespace accel::cli {
 namespace {
@@ -50,7 +50,7 @@ absl::StatusOr<v1::Job> WaitForJob(CoordinatorClient& client, const std::string&
           deadline.Renew();
           job = newer;
           request.set_known_version(newer.version());
-          come = common::IsFinal(newer.phase()) || has_come(newer);
+          come = HasEnded(newer) || has_come(newer);
           return !come;
         });
     if (come) return job;

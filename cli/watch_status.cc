@@ -8,8 +8,8 @@
 #include "cli/json.h"
 #include "cli/render/job_text.h"
 #include "cli/render/live_text.h"
+#include "cli/render/phase_text.h"
 #include "cli/retry_deadline.h"
-#include "common/job_phase.h"
 
 namespace accel::cli {
 namespace {
@@ -62,7 +62,7 @@ int WatchStatus(CoordinatorClient& client, const WatchOptions& options, const Co
     }
     console.out << std::flush;
     if (!console.out) return kExitError;  // The reader is gone.
-    if (!id.empty() && !jobs->jobs().empty() && common::IsFinal(jobs->jobs(0).phase())) {
+    if (!id.empty() && !jobs->jobs().empty() && HasEnded(jobs->jobs(0))) {
       return kExitOk;
     }
     absl::SleepFor(kPace);

@@ -4,13 +4,16 @@
 #include <optional>
 #include <string>
 
+#include "common/version.h"
 #include "coordinator/coordinator_loop_fixture.h"
 #include "coordinator/core/node_report_fixture.h"
 
 namespace accel::coordinator {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using testing::StatusIs;
 
 TEST_F(CoordinatorLoopTest, ANewerStreamOfANodeEndsTheOlder) {
@@ -28,6 +31,21 @@ TEST_F(CoordinatorLoopTest, ANewerStreamOfANodeEndsTheOlder) {
   loop_.RunOnce();
   EXPECT_EQ(first->desired.size(), 1u);
   EXPECT_FALSE(second->closed.has_value());
+}
+
+TEST_F(CoordinatorLoopTest, AnAgentOfAnotherVersionIsLoggedWithBoth) {
+  const auto log_of = [&](const std::string& version) {
+    ::testing::internal::CaptureStderr();
+    const auto agent = Connect(&loop_);
+    v1::NodeObserved report = Observed(1);
+    report.set_version(version);
+    agent->session->Report(report);
+    Settle();
+    return ::testing::internal::GetCapturedStderr();
+  };
+  EXPECT_THAT(log_of(common::kVersion), AllOf(HasSubstr("node connected"), Not(HasSubstr("with"))));
+  EXPECT_THAT(log_of("0.0.9"), AllOf(HasSubstr("node connected with another version of accel"),
+                                     HasSubstr("0.0.9"), HasSubstr(common::kVersion)));
 }
 
 TEST_F(CoordinatorLoopTest, AnotherAgentWithTheSameIdIsRefusedAndTheFirstContinues) {

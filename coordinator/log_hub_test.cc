@@ -270,6 +270,9 @@ TEST_F(LogHubTest, WhatCannotBeMeantIsRefused) {
   request.mutable_selection()->set_tail(-1);
   EXPECT_THAT(Begin(1, request), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("tail")));
   request.mutable_selection()->clear_tail();
+  request.mutable_selection()->set_stream(static_cast<v1::LogStream>(77));
+  EXPECT_THAT(Begin(1, request), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("77")));
+  request.mutable_selection()->clear_stream();
   request.add_positions()->set_offset(-1);
   EXPECT_THAT(Begin(1, request),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("positions")));

@@ -33,6 +33,11 @@ absl::Status CheckSelection(const v1::LogSelection& selection) {
   if (selection.since_unix_ms() < 0) {
     return absl::InvalidArgumentError("selection.since_unix_ms: must be at least 0");
   }
+  // Otherwise a newer command would get no output and no reason.
+  if (!v1::LogStream_IsValid(selection.stream())) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "selection.stream: this version of accel does not know stream ", selection.stream()));
+  }
   if (selection.grep().size() > kMaxGrepBytes) {
     return absl::InvalidArgumentError(absl::StrCat(
         "selection.grep: it has ", selection.grep().size(), " bytes; at most ", kMaxGrepBytes));

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/log.h"
+#include "common/version.h"
 #include "coordinator/core/observe.h"
 #include "coordinator/core/report_effects.h"
 
@@ -18,6 +19,18 @@ const std::string& NameIn(const NodeReport& report, const ClusterState& state) {
   if (report.is_whole()) return report.observed.name();
   const auto node = state.nodes.find(common::NodeId(report.observed.node_id()));
   return node == state.nodes.end() ? report.observed.name() : node->second.observed.name();
+}
+
+void LogConnected(const std::string& name, const common::NodeId& node, const std::string& version) {
+  if (version.empty() || version == common::kVersion) {
+    common::LogInfo("node connected", {{"node", name}, {"node_id", node.value()}});
+  } else {
+    common::LogWarning("node connected with another version of accel",
+                       {{"node", name},
+                        {"node_id", node.value()},
+                        {"agent", version},
+                        {"coordinator", common::kVersion}});
+  }
 }
 
 // Checks that a node with a certificate has the name by which it joined. Otherwise it could take
@@ -75,6 +88,7 @@ void Sessions::Report(ReportEvent event, ClusterState* state, Changes* changes) 
   const bool is_first = session.node.empty();
   const common::NodeId node(is_first ? observed.node_id() : "");
   const std::string name = is_first ? observed.name() : "";
+  const std::string version = is_first ? observed.version() : "";
   const StaleCounts before = state->stale;
   SessionId superseded = 0;
   const absl::Status taken =
@@ -89,7 +103,7 @@ void Sessions::Report(ReportEvent event, ClusterState* state, Changes* changes) 
   if (!taken.ok()) return End(event.session, taken, state);
   if (is_first) {
     session.node = node;
-    common::LogInfo("node connected", {{"node", name}, {"node_id", node.value()}});
+    LogConnected(name, node, version);
   }
 }
 

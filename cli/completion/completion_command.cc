@@ -12,6 +12,7 @@
 #include "cli/completion/scripts.h"
 #include "cli/connect.h"
 #include "cli/render/escape.h"
+#include "cli/render/phase_text.h"
 
 namespace accel::cli {
 namespace {
@@ -48,8 +49,7 @@ void PrintJobs(CoordinatorClient& client, const std::string& prefix, const Conso
   for (int i = jobs->jobs_size(), left = kMaxCandidates; i-- > 0 && left > 0; --left) {
     const v1::Job& job = jobs->jobs(i);
     console.out << prefix << EscapeControls(job.job_id()) << "\t"
-                << EscapeControls(
-                       absl::StrCat(v1::JobPhase_Name(job.phase()), " ", job.spec().name()))
+                << EscapeControls(absl::StrCat(PhaseText(job.phase()), " ", job.spec().name()))
                 << "\n";
   }
 }

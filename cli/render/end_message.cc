@@ -5,6 +5,7 @@
 #include "absl/strings/strip.h"
 #include "cli/render/escape.h"
 #include "cli/render/first_cause.h"
+#include "cli/render/phase_text.h"
 #include "common/exit_text.h"
 
 namespace accel::cli {
@@ -22,6 +23,10 @@ std::string NameJob(const v1::Job& job, absl::string_view after = "") {
 std::string EndMessage(const v1::Job& job) {
   if (job.phase() == v1::SUCCEEDED) return "";
   if (job.phase() == v1::CANCELLED) return absl::StrCat(NameJob(job, ","), " was cancelled");
+  if (!v1::JobPhase_IsValid(job.phase())) {
+    return absl::StrCat(NameJob(job, ","), " ended in ", PhaseText(job.phase()),
+                        ", which this version of accel does not know");
+  }
   if (!job.has_cause()) {
     return job.reason().empty()
                ? absl::StrCat(NameJob(job, ","), " failed")

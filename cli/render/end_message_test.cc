@@ -87,5 +87,10 @@ TEST(EndMessage, SuccessIsEmptyAndOtherEndsAreNamed) {
   EXPECT_EQ(EndMessage(common::ParseText<v1::Job>("job_id: 'a0' phase: FAILED")), "job a0 failed");
 }
 
+TEST(EndMessage, APhaseOfALaterVersionIsNamed) {
+  EXPECT_EQ(EndMessage(common::ParseText<v1::Job>("job_id: 'a0' phase: 12")),
+            "job a0 ended in PHASE 12, which this version of accel does not know");
+}
+
 }  // namespace
 }  // namespace accel::cli

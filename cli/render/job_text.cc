@@ -6,10 +6,10 @@
 #include "absl/strings/str_join.h"
 #include "cli/render/color.h"
 #include "cli/render/escape.h"
+#include "cli/render/phase_text.h"
 #include "cli/render/table.h"
 #include "cli/render/times.h"
 #include "common/exit_text.h"
-#include "common/job_phase.h"
 
 namespace accel::cli {
 namespace {
@@ -45,7 +45,7 @@ std::string RanFor(const v1::Job& job, absl::Time now) {
 }
 
 std::string ExitCode(const v1::Job& job) {
-  return common::IsFinal(job.phase()) ? absl::StrCat(job.exit_code()) : "";
+  return HasEnded(job) ? absl::StrCat(job.exit_code()) : "";
 }
 
 // Green is good, red is failed, yellow is on the way, blue waits.
@@ -148,7 +148,7 @@ std::string RenderJobs(const v1::ListJobsResponse& jobs, absl::Time now, bool co
                {"REASON", Table::Align::kLeft, kWidestReason}});
   for (const v1::Job& job : jobs.jobs()) {
     table.AddRow(
-        {job.job_id(), job.spec().name(), job.spec().owner(), v1::JobPhase_Name(job.phase()),
+        {job.job_id(), job.spec().name(), job.spec().owner(), PhaseText(job.phase()),
          Nodes(job.spec()), Ranks(job),
          job.generations().empty() ? "" : absl::StrCat(job.generations().rbegin()->generation()),
          AgoText(Moment(job.submitted_unix_ms()), now), RanFor(job, now), ExitCode(job),
@@ -165,10 +165,10 @@ std::string RenderJob(const v1::Job& job, absl::Time now, bool color) {
   facts.AddRow({"name", spec.name()});
   facts.AddRow({"owner", spec.owner()});
   if (!spec.runs_as().empty()) facts.AddRow({"runs as", spec.runs_as()});
-  facts.AddRow({"phase", v1::JobPhase_Name(job.phase())});
+  facts.AddRow({"phase", PhaseText(job.phase())});
   facts.Paint(1, ColorOf(job.phase()));
   facts.AddRow({"reason", job.reason()});
-  if (common::IsFinal(job.phase())) facts.AddRow({"exit code", ExitCode(job)});
+  if (HasEnded(job)) facts.AddRow({"exit code", ExitCode(job)});
   // Those who may not know the command get none.
   if (!spec.argv().empty()) facts.AddRow({"command", absl::StrJoin(spec.argv(), " ")});
   facts.AddRow({"workdir", spec.workdir()});

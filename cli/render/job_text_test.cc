@@ -45,6 +45,27 @@ TEST(RenderJobs, ALongReasonIsCutInTheListAlone) {
   EXPECT_NE(RenderJob(*job, kNow).find("xxx at all\n"), std::string::npos);
 }
 
+// The coordinator is of a later version.
+TEST(RenderJobs, NumbersWithoutANameAreShownAsNumbers) {
+  const auto jobs = common::ParseText<v1::ListJobsResponse>(R"(
+      jobs {
+        job_id: "a0" phase: 12 next: 12 devices: 12 ended_unix_ms: 9765000 exit_code: 3
+        cause { rank: -1 exit { kind: 12 message: "so" } }
+        generations {
+          generation: 1 ended_unix_ms: 9765000
+          cause { rank: 1 exit { kind: 12 message: "so" }
+                  later { ranks: 1 kinds { ranks: 1 exit { kind: 12 } } } }
+        }
+      })");
+  EXPECT_NE(RenderJobs(jobs, kNow).find(" PHASE 12 "), std::string::npos) << RenderJobs(jobs, kNow);
+  const std::string text = RenderJob(jobs.jobs(0), kNow);
+  for (const char* part : {"PHASE 12", "exit code",
+                           "rank 1 ended in a way that this version of accel does not know: so",
+                           "1 ended in a way that this version of accel does not know\n"}) {
+    EXPECT_NE(text.find(part), std::string::npos) << text;
+  }
+}
+
 TEST(RenderJobs, SaysThatThereAreNoJobs) { EXPECT_EQ(RenderJobs({}, kNow), "no jobs\n"); }
 
 TEST(RenderJob, Golden) {

@@ -7,6 +7,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "cli/render/escape.h"
+#include "cli/render/phase_text.h"
 
 namespace accel::cli {
 namespace {
@@ -51,7 +52,7 @@ v1::ListJobsResponse JobChanges::Since(const v1::ListJobsResponse& jobs) {
 
 std::string ChangeLine(const v1::Job& job, absl::Time now, absl::TimeZone zone) {
   return absl::StrCat(absl::FormatTime("%H:%M:%S", now, zone), " ", EscapeControls(job.job_id()),
-                      " ", v1::JobPhase_Name(job.phase()), job.reason().empty() ? "" : ": ",
+                      " ", PhaseText(job.phase()), job.reason().empty() ? "" : ": ",
                       EscapeControls(job.reason()), "\n");
 }
 

@@ -40,6 +40,9 @@ TEST(ChangeLine, IsOneLine) {
   const auto job = common::ParseText<v1::Job>(R"(job_id: "a" phase: FAILED reason: "x\ny")");
   EXPECT_EQ(ChangeLine(job, absl::FromUnixSeconds(3661), absl::UTCTimeZone()),
             "01:01:01 a FAILED: x\\ny\n");
+  EXPECT_EQ(ChangeLine(common::ParseText<v1::Job>("job_id: 'a' phase: 12"),
+                       absl::FromUnixSeconds(3661), absl::UTCTimeZone()),
+            "01:01:01 a PHASE 12\n");
 }
 
 }  // namespace

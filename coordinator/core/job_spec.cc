@@ -1,5 +1,7 @@
 #include "coordinator/core/job_spec.h"
 
+#include <google/protobuf/unknown_field_set.h>
+
 #include <limits>
 #include <set>
 #include <string>
@@ -9,6 +11,7 @@
 #include "absl/strings/string_view.h"
 #include "common/printable.h"
 #include "common/status_macros.h"
+#include "common/version.h"
 #include "common/worker_env.h"
 #include "common/world_size.h"
 #include "upload/core/tree.h"
@@ -154,6 +157,16 @@ absl::Status CheckManner(const v1::JobSpec& spec) {
   return InRange("terminal_columns", spec.terminal_columns(), 0, kMaxTerminalColumns);
 }
 
+// A job with a setting that this version ignores would run without what its user asked for.
+absl::Status CheckKnown(const v1::JobSpec& spec) {
+  const google::protobuf::UnknownFieldSet& unknown = spec.GetReflection()->GetUnknownFields(spec);
+  if (unknown.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "the job has a setting (field ", unknown.field(0).number(),
+      " of JobSpec) that the coordinator's version of accel, ", common::kVersion,
+      ", does not know; upgrade the coordinator, or submit the job without that setting"));
+}
+
 }  // namespace
 
 bool IsElastic(const v1::JobSpec& spec) { return MinNodes(spec) < spec.nodes(); }
@@ -194,6 +207,7 @@ absl::Status ValidateShape(const v1::JobSpec& spec) {
 }
 
 absl::Status ValidateJobSpec(const v1::JobSpec& spec) {
+  ACCEL_RETURN_IF_ERROR(CheckKnown(spec));
   if (spec.name().size() > kMaxNameBytes) return Bad("name", "is longer than 128 bytes");
   ACCEL_RETURN_IF_ERROR(CheckProgram(spec));
   ACCEL_RETURN_IF_ERROR(CheckEnv(spec));

@@ -30,7 +30,8 @@ std::string ShapeOf(const v1::JobSpec& spec);
 // fields obey the rules of the version that accepted it.
 absl::Status ValidateShape(const v1::JobSpec& spec);
 
-// Returns INVALID_ARGUMENT if a field is invalid. The message starts with the field's name.
+// Returns INVALID_ARGUMENT if a field is invalid, or if the spec has a field that only a later
+// version knows. The message names the field.
 absl::Status ValidateJobSpec(const v1::JobSpec& spec);
 
 }  // namespace accel::coordinator
