@@ -214,6 +214,16 @@ std::unique_ptr<RenewalThread> KeepRenewed(const AgentDaemonOptions& options,
                                   .jitter = std::uniform_real_distribution<double>(0, 1)(random)});
 }
 
+// Returns the control groups of this node. Logs if the limit that was chosen cannot hold.
+process::CgroupSupport FindCgroups(const std::string& node_id, int max_processes) {
+  process::CgroupSupport cgroups = process::ProbeCgroups(node_id);
+  if (!cgroups.ChooseMaxProcesses(max_processes)) {
+    common::LogWarning("--max_processes has no effect, because this node has no pids controller",
+                       {{"cgroups", cgroups.description}});
+  }
+  return cgroups;
+}
+
 void LogStart(const v1::NodeObserved& identity, const std::string& target, int64_t output_bytes,
               const AccountRules& rules, const process::CgroupSupport& cgroups) {
   common::LogInfo("agent starts", {{"node", identity.name()},
@@ -224,6 +234,7 @@ void LogStart(const v1::NodeObserved& identity, const std::string& target, int64
                                    {"gpus", identity.inventory().gpus_size()},
                                    {"output_limit", output_bytes},
                                    {"runs", DescribeRules(rules)},
+                                   {"max_processes", cgroups.max_processes},
                                    {"cgroups", cgroups.description}});
 }
 
@@ -288,7 +299,7 @@ absl::Status RunAgentDaemon(const AgentDaemonOptions& options, int stop_fd) {
   ACCEL_ASSIGN_OR_RETURN(const v1::NodeObserved identity,
                          Identity(name, *address, state_dir.node_id()));
   const AccountRules rules = Rules(options, identity.name(), coordinator);
-  const process::CgroupSupport cgroups = process::ProbeCgroups(identity.node_id());
+  const process::CgroupSupport cgroups = FindCgroups(identity.node_id(), options.max_processes);
   LogStart(identity, target, output_bytes, rules, cgroups);
   ACCEL_RETURN_IF_ERROR(PrepareForUsers(rules, state_dir));
   const auto channels = std::make_shared<SessionChannels>(

@@ -31,6 +31,9 @@ struct AgentDaemonOptions {
   std::string port_range;
   std::string shim;                                // See agent/find_shim.h.
   std::string output_limit = kDefaultOutputLimit;  // See ParseOutputLimit().
+  // Maximum number of processes and threads of a job on this node. If 0, the default for this node
+  // (process/max_processes.h).
+  int max_processes = 0;
   int store_sockets = 4;  // Number of spare sockets that listen for future stores.
   OnStop on_stop = OnStop::kAuto;
   // Accounts of the system that may run jobs, if the agent is root (docs/decisions/0068).

@@ -6,6 +6,7 @@
 #include "common/daemon_command_line.h"
 #include "common/port_range.h"
 #include "common/status_macros.h"
+#include "process/max_processes.h"
 
 namespace accel::agent {
 namespace {
@@ -82,6 +83,10 @@ common::FlagSet MakeFlagSet(AgentDaemonOptions* to) {
               "maximum size of all jobs' output in the state directory, such as 20GiB, or a share "
               "of the disk, such as 5%; the oldest goes first (default: 10%, at most 100GiB)",
               [to](const std::string& text) { return ReadOutputLimit(text, &to->output_limit); });
+  flags.Int("max_processes", "N",
+            "maximum number of processes and threads of each job on this node (default: three "
+            "quarters of what the node can have, at most 1024 for each CPU or 16384 in all)",
+            &to->max_processes, process::kLeastMaxProcesses, process::kMostMaxProcesses);
   flags.Value("on_stop", "auto|stay|leave",
               "what SIGTERM does to jobs. stay: they continue; leave: they are stopped here and "
               "start again on other nodes; auto: leave if systemd is shutting the host down "

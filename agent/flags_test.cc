@@ -38,6 +38,17 @@ TEST(AgentFlags, SayHowOthersReachTheNode) {
   EXPECT_EQ(Parse({"--port_range", "29599-29500"}, &options), 2);
 }
 
+TEST(AgentFlags, LimitTheProcessesOfAJob) {
+  AgentDaemonOptions options;
+  EXPECT_EQ(Parse({}, &options), std::nullopt);
+  EXPECT_EQ(options.max_processes, 0);
+  EXPECT_EQ(Parse({"--max_processes", "300"}, &options), std::nullopt);
+  EXPECT_EQ(options.max_processes, 300);
+  for (const char* wrong : {"0", "15", "-1", "4194305", "many", "99999999999"}) {
+    EXPECT_EQ(Parse({"--max_processes", wrong}, &options), 2) << wrong;
+  }
+}
+
 TEST(AgentFlags, OnlyTheStateDirectoryIsRequired) {
   const auto parse = [](std::vector<std::string> words) {
     AgentDaemonOptions options;

@@ -42,9 +42,10 @@ struct Record {
 };
 
 std::string ToText(const Record& record) {
-  return absl::StrJoin({std::string(kLocked), record.mark, record.cgroups.base,
-                        record.cgroups.memory_base, record.cgroups.instance},
-                       absl::string_view("\0", 1));
+  return absl::StrJoin(
+      {std::string(kLocked), record.mark, record.cgroups.base, record.cgroups.memory_base,
+       record.cgroups.instance, record.cgroups.pids_base},
+      absl::string_view("\0", 1));
 }
 
 // Parses a record. Returns an empty one if Note() was not called, because then the launch had
@@ -52,12 +53,15 @@ std::string ToText(const Record& record) {
 Record FromText(absl::string_view text) {
   const std::vector<std::string> fields = absl::StrSplit(text, '\0');
   Record record;
-  if (fields.size() != 5) return record;
+  if (fields.size() < 5) return record;
   if (absl::StartsWith(fields[1], absl::StrCat(logs::kErrorFileVariable, "=/")))
     record.mark = fields[1];
   if (absl::StartsWith(fields[2], "/sys/fs/cgroup/")) record.cgroups.base = fields[2];
   if (absl::StartsWith(fields[3], "/sys/fs/cgroup/")) record.cgroups.memory_base = fields[3];
   record.cgroups.instance = fields[4];
+  // Appended later.
+  const std::string pids = fields.size() > 5 ? fields[5] : "";
+  if (absl::StartsWith(pids, "/sys/fs/cgroup/")) record.cgroups.pids_base = pids;
   if (fields[4].empty()) record.cgroups = {};
   return record;
 }

@@ -33,10 +33,12 @@ bool IsOfNode(const v1::ExitRecord& exit) {
 std::string DescribeExit(const v1::ExitRecord& exit) {
   switch (exit.kind()) {
     case v1::ExitRecord::EXITED:
-      return absl::StrCat("exited with code ", exit.code());
+      return WithMessage(absl::StrCat("exited with code ", exit.code()), exit);
     case v1::ExitRecord::SIGNALLED:
-      return absl::StrCat(exit.out_of_memory() ? "ran out of memory and " : "", "was killed by ",
-                          SignalName(exit.signal()), exit.core_dumped() ? " (core dumped)" : "");
+      return WithMessage(
+          absl::StrCat(exit.out_of_memory() ? "ran out of memory and " : "", "was killed by ",
+                       SignalName(exit.signal()), exit.core_dumped() ? " (core dumped)" : ""),
+          exit);
     case v1::ExitRecord::NOT_STARTED:
       return WithMessage("could not be started", exit);
     case v1::ExitRecord::SHIM_DIED:

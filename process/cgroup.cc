@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -20,9 +21,12 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/clock.h"
 #include "common/clock.h"
-#include "process/memory_controller.h"
+#include "process/cgroup_files.h"
+#include "process/controllers.h"
+#include "process/max_processes.h"
 #include "process/process_table.h"
 #include "process/spawn.h"
 
@@ -32,23 +36,11 @@ namespace {
 constexpr char kUnified[] = "/sys/fs/cgroup";
 constexpr char kHybrid[] = "/sys/fs/cgroup/unified";
 constexpr char kMemoryV1[] = "/sys/fs/cgroup/memory";
+constexpr char kPidsV1[] = "/sys/fs/cgroup/pids";
 
 bool HasType(const char* path, uint64_t magic) {
   struct statfs info;
   return statfs(path, &info) == 0 && static_cast<uint64_t>(info.f_type) == magic;
-}
-
-std::string ReadSmallFile(int folder, const char* name) {
-  const common::UniqueFd file(openat(folder, name, O_RDONLY | O_CLOEXEC));
-  char text[4096];
-  const ssize_t size = file.valid() ? read(file.get(), text, sizeof(text)) : 0;
-  return std::string(text, size > 0 ? static_cast<size_t>(size) : 0);
-}
-
-bool WriteSmallFile(int folder, const char* name, absl::string_view text) {
-  const common::UniqueFd file(openat(folder, name, O_WRONLY | O_CLOEXEC));
-  return file.valid() &&
-         write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
 }
 
 bool MakeFolder(const std::string& path) {
@@ -87,11 +79,21 @@ std::string TryOut(const std::string& base, const std::string& instance) {
   return can_kill ? "" : "the kernel has no cgroup.kill";
 }
 
-// Chooses the folder for generations, preferably one whose groups count memory.
-void ProbeUnified(const std::string& own, CgroupSupport* support) {
+// Enables a controller for the groups in `place` and for those in `base`, which is below it.
+// Returns "", or the reason why it is not enabled.
+std::string HandDownTwice(absl::string_view controller, const std::string& place,
+                          const std::string& base) {
+  const std::string missing = HandDown(controller, place);
+  return missing.empty() ? HandDown(controller, base) : missing;
+}
+
+// Chooses the folder for generations, preferably one whose groups count memory. Returns true if its
+// groups can limit processes.
+bool ProbeUnified(const std::string& own, CgroupSupport* support) {
   const std::string parent = own.substr(0, own.rfind('/'));
   std::string no_memory;  // Why the first usable place does not count memory.
   std::string obstacles;
+  bool limits = false;
   for (const std::string& place : PlacesForGroups(own, IsDelegated(parent))) {
     const std::string base = absl::StrCat(place, "/accel");
     const std::string obstacle = TryOut(base, support->instance);
@@ -99,11 +101,11 @@ void ProbeUnified(const std::string& own, CgroupSupport* support) {
       absl::StrAppend(&obstacles, obstacles.empty() ? "" : ", ", "v2 in ", base, ": ", obstacle);
       continue;
     }
-    std::string missing = HandMemoryDown(place);
-    if (missing.empty()) missing = HandMemoryDown(base);
+    std::string missing = HandDownTwice(kMemoryController, place, base);
     if (!support->base.empty() && !missing.empty()) continue;
     support->base = base;
     support->counts_oom_kills = missing.empty();
+    limits = HandDownTwice(kPidsController, place, base).empty();
     no_memory = std::move(missing);
     if (support->counts_oom_kills) break;
   }
@@ -111,25 +113,27 @@ void ProbeUnified(const std::string& own, CgroupSupport* support) {
   if (!no_memory.empty()) {
     absl::StrAppend(&support->description, " without memory: ", no_memory);
   }
+  return limits;
 }
 
-std::string TryOutMemory(const std::string& base, const std::string& instance) {
+std::string TryOutV1(const std::string& base, const std::string& instance) {
   if (!MakeFolder(base)) return absl::StrCat("may not make ", base, ": ", strerror(errno));
   Cgroup probe = Cgroup::Make(absl::StrCat(base, "/probe-", instance));
-  const bool usable = probe.fd() >= 0 && faccessat(probe.fd(), "cgroup.procs", W_OK, 0) == 0;
+  const bool usable = probe.OpenTasks().valid();
   probe.Remove();
   return usable ? "" : absl::StrCat("may not use ", base);
 }
 
-void ProbeMemoryV1(const std::optional<std::string>& path, CgroupSupport* support) {
-  if (!HasType(kMemoryV1, CGROUP_SUPER_MAGIC) || !path.has_value()) return;
-  const std::string base = absl::StrCat(kMemoryV1, *path, "/accel");
-  const std::string obstacle = TryOutMemory(base, support->instance);
-  absl::StrAppend(&support->description, "; v1 memory in ", base,
+// Returns the folder for generations in the v1 hierarchy of a controller, or "" if it is not
+// usable. `root` is where this hierarchy is, and `path` that of this process in it.
+std::string ProbeV1(const char* controller, const char* root,
+                    const std::optional<std::string>& path, CgroupSupport* support) {
+  if (!HasType(root, CGROUP_SUPER_MAGIC) || !path.has_value()) return "";
+  const std::string base = absl::StrCat(root, *path, "/accel");
+  const std::string obstacle = TryOutV1(base, support->instance);
+  absl::StrAppend(&support->description, "; v1 ", controller, " in ", base,
                   obstacle.empty() ? "" : absl::StrCat(": ", obstacle));
-  if (!obstacle.empty()) return;
-  support->memory_base = base;
-  support->counts_oom_kills = true;
+  return obstacle.empty() ? base : "";
 }
 
 std::string FileName(std::string name) {
@@ -164,6 +168,13 @@ int EndFolders(const std::string& base, const std::string& instance) {
 
 }  // namespace
 
+bool CgroupSupport::ChooseMaxProcesses(int64_t wish) {
+  if (wish == 0) return true;
+  if (max_processes == 0) return false;
+  max_processes = wish;
+  return true;
+}
+
 std::string CgroupSupport::PathFor(const common::GenerationId& id) const {
   return base.empty() ? "" : absl::StrCat(base, "/", FolderName(*this, id));
 }
@@ -172,12 +183,20 @@ std::string CgroupSupport::MemoryPathFor(const common::GenerationId& id) const {
   return memory_base.empty() ? "" : absl::StrCat(memory_base, "/", FolderName(*this, id));
 }
 
+std::string CgroupSupport::PidsPathFor(const common::GenerationId& id) const {
+  return pids_base.empty() ? "" : absl::StrCat(pids_base, "/", FolderName(*this, id));
+}
+
 std::string CgroupSupport::JobPathFor(const common::JobId& job) const {
   return base.empty() ? "" : absl::StrCat(base, "/", JobFolderName(*this, job));
 }
 
 std::string CgroupSupport::JobMemoryPathFor(const common::JobId& job) const {
   return memory_base.empty() ? "" : absl::StrCat(memory_base, "/", JobFolderName(*this, job));
+}
+
+std::string CgroupSupport::JobPidsPathFor(const common::JobId& job) const {
+  return pids_base.empty() ? "" : absl::StrCat(pids_base, "/", JobFolderName(*this, job));
 }
 
 CgroupSupport ProbeCgroups(const std::string& instance) {
@@ -191,16 +210,28 @@ CgroupSupport ProbeCgroups(const std::string& instance) {
   if (const auto self = ReadProcess(getpid()); instance.empty()) {
     support.instance = absl::StrCat(getpid(), "-", self ? self->start_time_ticks : 0);
   }
-  const std::string own = ReadSmallFile(AT_FDCWD, "/proc/self/cgroup");
+  const std::string own = ReadGroupFile(AT_FDCWD, "/proc/self/cgroup");
   const bool unified = HasType(kUnified, CGROUP2_SUPER_MAGIC);
   const bool hybrid = !unified && HasType(kHybrid, CGROUP2_SUPER_MAGIC);
   const auto path = CgroupPathIn(own, "");
+  std::string limited;  // The group whose pids.max, and that of those above, this process has.
   if ((unified || hybrid) && path.has_value()) {
-    ProbeUnified(absl::StrCat(unified ? kUnified : kHybrid, *path), &support);
+    if (ProbeUnified(absl::StrCat(unified ? kUnified : kHybrid, *path), &support)) {
+      limited = support.base;
+    }
   } else {
     support.description = "no cgroup v2";
   }
-  ProbeMemoryV1(CgroupPathIn(own, "memory"), &support);
+  support.memory_base = ProbeV1("memory", kMemoryV1, CgroupPathIn(own, "memory"), &support);
+  support.pids_base = ProbeV1("pids", kPidsV1, CgroupPathIn(own, "pids"), &support);
+  support.counts_oom_kills |= !support.memory_base.empty();
+  if (!support.pids_base.empty()) limited = support.pids_base;
+  if (!limited.empty()) {
+    support.max_processes =
+        DefaultMaxProcesses(ReadProcessRoom(SmallestLimit(limited, "pids.max")));
+  } else {
+    absl::StrAppend(&support.description, "; the number of processes is not limited");
+  }
   if (!support.counts_oom_kills) {
     absl::StrAppend(&support.description, "; out-of-memory kills are not counted");
   }
@@ -211,51 +242,52 @@ int EndEarlierGenerations(const CgroupSupport& support) {
   if (support.base.empty()) return 0;
   const int count = EndFolders(support.base, support.instance);
   // v1 has no cgroup.kill, but a v1 folder is empty once the v2 folder of the same generation is.
-  if (!support.memory_base.empty()) EndFolders(support.memory_base, support.instance);
+  for (const std::string& base : {support.memory_base, support.pids_base}) {
+    if (!base.empty()) EndFolders(base, support.instance);
+  }
   return count;
 }
 
-std::optional<std::string> CgroupPathIn(absl::string_view proc_self_cgroup,
-                                        absl::string_view controller) {
-  for (absl::string_view line : absl::StrSplit(proc_self_cgroup, '\n')) {
-    const std::vector<absl::string_view> fields = absl::StrSplit(line, absl::MaxSplits(':', 2));
-    if (fields.size() != 3) continue;
-    for (absl::string_view name : absl::StrSplit(fields[1], ',')) {
-      if (name == controller) return fields[2] == "/" ? "" : std::string(fields[2]);
-    }
-  }
-  return std::nullopt;
-}
-
-std::optional<int64_t> CountIn(absl::string_view text, absl::string_view key) {
-  for (absl::string_view line : absl::StrSplit(text, '\n')) {
-    const std::vector<absl::string_view> fields = absl::StrSplit(line, ' ');
-    int64_t count = 0;
-    if (fields.size() == 2 && fields[0] == key && absl::SimpleAtoi(fields[1], &count)) return count;
-  }
-  return std::nullopt;
-}
-
 Cgroup Cgroup::Make(const std::string& path) {
-  Cgroup made;
-  if (path.empty() || !MakeFolder(path)) return made;
-  made.folder_.reset(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (made.folder_.valid()) made.path_ = path;
-  return made;
+  return path.empty() || !MakeFolder(path) ? Cgroup() : Find(path);
 }
 
-void Cgroup::Add(int64_t pid) {
-  if (fd() >= 0) WriteSmallFile(fd(), "cgroup.procs", absl::StrCat(pid));
+Cgroup Cgroup::Find(const std::string& path) {
+  Cgroup found;
+  if (path.empty()) return found;
+  found.folder_.reset(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (found.folder_.valid()) found.path_ = path;
+  return found;
+}
+
+common::UniqueFd Cgroup::OpenTasks() const {
+  return common::UniqueFd(fd() < 0 ? -1 : openat(fd(), "tasks", O_WRONLY | O_CLOEXEC));
+}
+
+void Cgroup::LimitProcesses(int64_t limit) {
+  if (fd() >= 0 && limit > 0) WriteGroupFile(fd(), "pids.max", absl::StrCat(limit));
+}
+
+int64_t Cgroup::RefusedForks() const {
+  return fd() < 0 ? 0 : CountIn(ReadGroupFile(fd(), "pids.events"), "max").value_or(0);
 }
 
 void Cgroup::Kill() {
-  if (fd() >= 0) WriteSmallFile(fd(), "cgroup.kill", "1");
+  if (fd() < 0 || WriteGroupFile(fd(), "cgroup.kill", "1")) return;
+  // v1 has no such file. The next call finds the processes that are started meanwhile, and those
+  // that do not fit into this text. Its last line may be cut off.
+  const std::string text = ReadGroupFile(fd(), "cgroup.procs");
+  const absl::string_view lines = absl::string_view(text).substr(0, text.rfind('\n') + 1);
+  for (absl::string_view line : absl::StrSplit(lines, '\n', absl::SkipEmpty())) {
+    int pid = 0;
+    if (absl::SimpleAtoi(line, &pid) && pid > 0) kill(pid, SIGKILL);
+  }
 }
 
 int64_t Cgroup::OomKills() const {
   if (fd() < 0) return 0;
   for (const char* file : {"memory.events", "memory.oom_control"}) {
-    if (const auto count = CountIn(ReadSmallFile(fd(), file), "oom_kill")) return *count;
+    if (const auto count = CountIn(ReadGroupFile(fd(), file), "oom_kill")) return *count;
   }
   return 0;
 }

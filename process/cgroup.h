@@ -1,13 +1,13 @@
 // The control groups that this node offers, and the folder of one generation in them. Control
-// groups make ending a job fast, and they count its out-of-memory kills. If they are missing or
-// forbidden, only the sweep (sweep.h) ends jobs, and no kill is reported as out of memory.
+// groups make ending a job fast, count its out-of-memory kills, and limit the number of its
+// processes. If they are missing or forbidden, only the sweep (sweep.h) ends jobs, no kill is
+// reported as out of memory, and there is no limit.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
 
-#include "absl/strings/string_view.h"
 #include "common/ids.h"
 #include "common/unique_fd.h"
 
@@ -16,20 +16,32 @@ namespace accel::process {
 struct CgroupSupport {
   // cgroup v2 folder for generations, with cgroup.kill. If empty, v2 is not usable.
   std::string base;
-  std::string memory_base;  // cgroup v1 memory folder for generations. If empty, v1 is not usable.
+  // cgroup v1 folders for generations, of memory and of pids. If empty, the hierarchy is not
+  // usable.
+  std::string memory_base;
+  std::string pids_base;
   // True if out-of-memory kills can be distinguished from other kills: v2 with the memory
   // controller, or v1 memory.
   bool counts_oom_kills = false;
+  // Maximum number of processes and threads of one generation. If 0, the number cannot be limited,
+  // because neither v2 nor v1 has pids.
+  int64_t max_processes = 0;
   std::string instance;     // Suffix of all folder names; see ProbeCgroups().
   std::string description;  // For logs: the hierarchies in use, or why none is.
 
-  // Return the folder of a generation in v2 and in v1 memory, or "" if that hierarchy
+  // Replaces the default of max_processes, unless `wish` is 0. Returns false if the number cannot
+  // be limited.
+  bool ChooseMaxProcesses(int64_t wish);
+
+  // Return the folder of a generation in v2, in v1 memory and in v1 pids, or "" if that hierarchy
   // is not usable.
   std::string PathFor(const common::GenerationId& id) const;
   std::string MemoryPathFor(const common::GenerationId& id) const;
+  std::string PidsPathFor(const common::GenerationId& id) const;
   // Return the folders for a whole job of another user (job_cgroup.h).
   std::string JobPathFor(const common::JobId& job) const;
   std::string JobMemoryPathFor(const common::JobId& job) const;
+  std::string JobPidsPathFor(const common::JobId& job) const;
 };
 
 // Finds out by trial which hierarchies this process can use: makes a folder, and has a process born
@@ -44,16 +56,7 @@ CgroupSupport ProbeCgroups(const std::string& instance = "");
 // Gives up on a folder after two seconds.
 int EndEarlierGenerations(const CgroupSupport& support);
 
-// Returns the path of this process in a hierarchy, from the text of /proc/self/cgroup. `controller`
-// is empty for v2. Returns nullopt if the hierarchy is not listed.
-std::optional<std::string> CgroupPathIn(absl::string_view proc_self_cgroup,
-                                        absl::string_view controller);
-
-// Returns the number after `key` in a text of lines "KEY NUMBER", for example that of
-// memory.events. Returns nullopt if there is no such line.
-std::optional<int64_t> CountIn(absl::string_view text, absl::string_view key);
-
-// One generation's folder, v2 or v1. Not thread-safe.
+// One generation's folder in one hierarchy, v2 or v1. Not thread-safe.
 class Cgroup {
  public:
   // Represents no folder. No method has an effect, and Remove() returns true.
@@ -63,12 +66,25 @@ class Cgroup {
   // or cannot be made.
   static Cgroup Make(const std::string& path);
 
+  // Returns Cgroup() if there is no folder `path`.
+  static Cgroup Find(const std::string& path);
+
   int fd() const { return folder_.get(); }  // For SpawnOptions::cgroup_fd. -1 without a folder.
 
-  // Moves a process into the folder. Takes up to tens of milliseconds.
-  void Add(int64_t pid);
+  // Opens the file through which a process enters a v1 folder (SpawnOptions::entered_groups).
+  // Returns an invalid descriptor for v2, in whose folders processes are born.
+  common::UniqueFd OpenTasks() const;
 
-  // Sends SIGKILL to all processes in the folder and below it, if the kernel has cgroup.kill.
+  // Sets the maximum number of processes and threads in the folder. Has no effect if `limit` is 0,
+  // or if the folder has no pids controller.
+  void LimitProcesses(int64_t limit);
+
+  // Returns the number of times that the limit has kept a process from starting another, or 0 if
+  // the kernel does not count this.
+  int64_t RefusedForks() const;
+
+  // Sends SIGKILL to all processes in the folder and below it. Without cgroup.kill, as in v1, the
+  // call reaches only some hundred processes, and those that are directly in the folder.
   void Kill();
 
   // Returns the number of processes in the folder that the kernel's out-of-memory killer has

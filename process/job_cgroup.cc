@@ -5,11 +5,11 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 
 #include "absl/strings/str_cat.h"
 #include "common/unique_fd.h"
-#include "process/memory_controller.h"
+#include "process/controllers.h"
+#include "process/max_processes.h"
 
 namespace accel::process {
 namespace {
@@ -26,10 +26,10 @@ constexpr char kMaxDepth[] = "4";
 constexpr char kMaxDescendants[] = "1000";
 
 // Writes a limit of a group. Returns true if the file does not exist, because v1 has no such files.
-bool WriteLimit(const std::string& path, const char* name, const char* limit) {
+bool WriteLimit(const std::string& path, const char* name, const std::string& limit) {
   const common::UniqueFd file(open(absl::StrCat(path, "/", name).c_str(), O_WRONLY | O_CLOEXEC));
   if (!file.valid()) return errno == ENOENT;
-  return write(file.get(), limit, strlen(limit)) > 0;
+  return write(file.get(), limit.data(), limit.size()) > 0;
 }
 
 bool GiveTo(const std::string& path, const Account& user) {
@@ -43,12 +43,16 @@ bool GiveTo(const std::string& path, const Account& user) {
 
 }  // namespace
 
-bool MakeJobCgroup(const std::string& path, const Account& user) {
+bool MakeJobCgroup(const std::string& path, const Account& user, int64_t max_processes) {
   if (mkdir(path.c_str(), 0755) != 0 && errno != EEXIST) return false;
-  // Best effort: lets the generations' groups count out-of-memory kills.
-  HandMemoryDown(path);
+  // Best effort: lets the generations' groups count out-of-memory kills and refused forks.
+  HandDown(kMemoryController, path);
+  HandDown(kPidsController, path);
+  const std::string processes =
+      max_processes > 0 ? absl::StrCat(max_processes + kProcessesOfShim) : "max";
   if (WriteLimit(path, "cgroup.max.depth", kMaxDepth) &&
-      WriteLimit(path, "cgroup.max.descendants", kMaxDescendants) && GiveTo(path, user)) {
+      WriteLimit(path, "cgroup.max.descendants", kMaxDescendants) &&
+      WriteLimit(path, "pids.max", processes) && GiveTo(path, user)) {
     return true;
   }
   rmdir(path.c_str());

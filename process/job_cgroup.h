@@ -9,6 +9,7 @@
 // clang-format on
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "process/account.h"
@@ -16,9 +17,10 @@
 
 namespace accel::process {
 
-// Makes the group `path`, v2 or v1, and gives it to the user. If this is not possible, removes the
-// group again and returns false.
-bool MakeJobCgroup(const std::string& path, const Account& user);
+// Makes the group `path`, v2 or v1, and gives it to the user. If the group has a pids controller,
+// it gets a limit for `max_processes` of the job's and for those of its shim. 0 is no limit. If the
+// group cannot be made, removes it again and returns false.
+bool MakeJobCgroup(const std::string& path, const Account& user, int64_t max_processes);
 
 // Makes the group of the shim in its job's group, and returns it. Returns Cgroup() if it
 // cannot be made.

@@ -34,11 +34,17 @@
 // clone3 fails, the child is born outside the group. So is each child on other processors that is
 // not a copy. The sweep finds it anyway (docs/decisions/0008).
 //
+// The child itself enters groups of v1. Moving a whole process takes a lock that the fork of every
+// other process needs, and waits up to tens of milliseconds for it. A thread that moves only itself
+// takes no such lock since Linux 5.19. The child has no other threads yet, so it writes "0" to the
+// group's file `tasks`. That takes 0.03 ms (docs/decisions/0098).
+//
 // clang-format off
 //   this thread                              child
 //   ---------------------------------------  --------------------------------------------
 //   block all signals
-//   clone3 or vfork, suspended  ───────────▶ new process group, or a user's session
+//   clone3 or vfork, suspended  ───────────▶ groups of v1
+//        │                                   new process group, or a user's session
 //        │                                   signals to their defaults
 //        │                                   foreground of the terminal, if asked for
 //        │                                   descriptors 0, 1, 2...; nothing else is kept
@@ -109,6 +115,8 @@ struct ChildPlan {
   const char* workdir;
   const SpawnFd* fds;
   int fd_count;
+  const int* entered_groups;
+  size_t entered_group_count;
   int terminal_fd;
   const rlimit* open_files;  // If null, the limit is left unchanged.
   const int* nice;           // If null, the nice value is left unchanged.
@@ -160,6 +168,9 @@ ACCEL_RUNS_IN_CHILD void PlaceDescriptors(const ChildPlan& plan) {
 }
 
 [[noreturn]] ACCEL_RUNS_IN_CHILD void RunChild(const ChildPlan& plan) {
+  for (size_t i = 0; i < plan.entered_group_count; ++i) {
+    static_cast<void>(!write(plan.entered_groups[i], "0", 1));
+  }
   // A child of another user gets its own session, because a process of the caller's session could
   // type into the caller's terminal (TIOCSTI).
   plan.user == nullptr ? setpgid(0, 0) : setsid();
@@ -202,10 +213,15 @@ ACCEL_RUNS_IN_CHILD __attribute__((noinline)) pid_t Clone3Vfork(const ChildPlan&
   args.cgroup = static_cast<uint64_t>(cgroup_fd);
   const long pid = accel_clone3_vfork(&args, sizeof(args));
   if (pid == 0) RunChild(plan);
-  return pid < 0 ? -1 : static_cast<pid_t>(pid);
+  if (pid >= 0) return static_cast<pid_t>(pid);
+  errno = static_cast<int>(-pid);
+  return -1;
 }
 #else
-pid_t Clone3Vfork(const ChildPlan&, int) { return -1; }
+pid_t Clone3Vfork(const ChildPlan&, int) {
+  errno = ENOSYS;
+  return -1;
+}
 #endif
 
 // Starts a child with a copy of this memory. Uses the plain system call, because fork() would run
@@ -237,7 +253,11 @@ SpawnResult Start(const ChildPlan& plan, int cgroup_fd) {
     result.pid = copies ? Copy(plan, cgroup_fd) : Clone3Vfork(plan, cgroup_fd);
     result.in_cgroup = result.pid > 0;
   }
-  if (!result.in_cgroup) result.pid = copies ? Copy(plan, -1) : PlainVfork(plan);
+  // EAGAIN: the limit of the group has been reached. Outside of it, the child would have none.
+  const bool may_be_outside = cgroup_fd < 0 || errno != EAGAIN;
+  if (!result.in_cgroup && may_be_outside) {
+    result.pid = copies ? Copy(plan, -1) : PlainVfork(plan);
+  }
   if (result.pid < 0) result.error = {SpawnError::Step::kFork, errno};
   return result;
 }
@@ -287,6 +307,8 @@ SpawnResult Spawn(const SpawnOptions& options, bool keep_hangup_ignored) {
                           .workdir = options.workdir.c_str(),
                           .fds = options.fds.data(),
                           .fd_count = static_cast<int>(options.fds.size()),
+                          .entered_groups = options.entered_groups.data(),
+                          .entered_group_count = options.entered_groups.size(),
                           .terminal_fd = options.terminal_fd,
                           .open_files = options.open_files ? &*options.open_files : nullptr,
                           .nice = options.nice ? &*options.nice : nullptr,

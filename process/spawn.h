@@ -32,8 +32,11 @@ struct SpawnOptions {
   // 2... without gaps.
   std::vector<SpawnFd> fds;
   // The cgroup v2 folder in which the child is born, or -1. If the kernel refuses, the child starts
-  // outside the folder.
+  // outside the folder, unless the folder has as many processes as it may have. Then Spawn() fails.
   int cgroup_fd = -1;
+  // The open files `tasks` of v1 groups, which the child enters before it does anything else. It
+  // goes on if the kernel refuses.
+  std::vector<int> entered_groups;
   // The terminal whose foreground process group becomes the child's group, or -1.
   int terminal_fd = -1;
   std::optional<rlimit> open_files;  // The child's RLIMIT_NOFILE. If unset, the caller's.

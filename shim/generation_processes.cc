@@ -38,7 +38,7 @@
 // - A worker's exit is reported only once its output is on disk, because a reader that knows the
 //   exit code expects the last lines (worker.cc). A disk that hangs is not waited for.
 // - The kernel does not say which process an out-of-memory kill hit. Each counted kill therefore
-//   explains one SIGKILL, unless this shim itself has started killing (TakeOutOfMemory()).
+//   explains one SIGKILL, unless this shim itself has started killing (GenerationGroups).
 
 #include "shim/generation_processes.h"
 
@@ -64,11 +64,6 @@
 
 namespace accel::shim {
 namespace {
-
-// Joining a v1 control group stops every fork on the machine for up to tens of milliseconds.
-// It is therefore delayed until the start is over, because only the count of out-of-memory
-// kills depends on it.
-constexpr absl::Duration kJoinMemoryCgroupAfter = absl::Milliseconds(100);
 
 // The pause between two sweeps, while killed processes have not died yet. It doubles
 // up to the longest.
@@ -98,12 +93,12 @@ GenerationProcesses::GenerationProcesses(StartCommand start, EventLoop* loop,
 
 void GenerationProcesses::Start(common::UniqueFd store_socket, const StoreStarter& start_store,
                                 std::optional<ExitFact> obstacle, absl::Time now) {
-  cgroup_ = process::Cgroup::Make(start_.cgroup);
+  groups_.Make(start_);
   WorkerContext context;
   context.start = &start_;
   context.loop = loop_;
   context.output = output_;
-  context.cgroup_fd = cgroup_.fd();
+  context.groups = &groups_;
   context.stdin_fd = null_.get();
   context.inherited = inherited_;
   OpenReports(now, &context);
@@ -125,7 +120,6 @@ void GenerationProcesses::Start(common::UniqueFd store_socket, const StoreStarte
   if (failure) return Fail(*failure, now);
   life_.ExecDone();
   life_.RequireContact(now, start_.stop_on_disconnect_after);
-  if (!start_.memory_cgroup.empty()) join_memory_cgroup_at_ = now + kJoinMemoryCgroupAfter;
 }
 
 void GenerationProcesses::OpenReports(absl::Time now, WorkerContext* context) {
@@ -188,7 +182,10 @@ std::optional<ExitFact> GenerationProcesses::StartWorkers() {
     } else {
       failure = workers_[i]->Start(program->second.path);
     }
-    if (failure) return failure;
+    if (!failure) continue;
+    // 1 is a failure of the node, such as that no process could be made.
+    if (failure->code == 1) groups_.Explain(&*failure);
+    return failure;
   }
   return std::nullopt;
 }
@@ -226,18 +223,12 @@ void GenerationProcesses::Abandon(absl::Time now, const std::string& why) {
   Stop(now, start_.orphan_grace);
 }
 
-bool GenerationProcesses::TakeOutOfMemory(int wait_status) {
-  // Each out-of-memory kill explains one SIGKILL that this shim did not send.
-  if (killed_ || !WIFSIGNALED(wait_status) || WTERMSIG(wait_status) != SIGKILL) return false;
-  if (cgroup_.OomKills() + memory_cgroup_.OomKills() <= out_of_memory_seen_) return false;
-  ++out_of_memory_seen_;
-  return true;
-}
-
 void GenerationProcesses::Reaped(pid_t pid, int wait_status, absl::Time now) {
   for (auto& worker : workers_) {
     if (!worker->running() || worker->pid() != pid) continue;
-    worker->Reaped(wait_status, TakeOutOfMemory(wait_status), now);
+    ExitFact exit = ExitFactOf(wait_status);
+    if (!killed_) groups_.Explain(&exit);
+    worker->Reaped(exit, now);
     terminal_.GiveBack();
     changed_ |= worker->Tick();
     if (AllWorkersGone()) life_.WorkersGone(now);
@@ -258,22 +249,13 @@ bool GenerationProcesses::AllWorkersGone() const {
 
 void GenerationProcesses::KillAll(absl::Time now) {
   killed_ = true;
-  cgroup_.Kill();
+  groups_.Kill();
   process::KillDescendants();
   sweep_at_ = now + sweep_pause_;
   sweep_pause_ = std::min(sweep_pause_ * 2, kLongestSweepPause);
 }
 
 void GenerationProcesses::Tick(absl::Time now) {
-  if (now >= join_memory_cgroup_at_) {
-    join_memory_cgroup_at_ = absl::InfiniteFuture();
-    memory_cgroup_ = process::Cgroup::Make(start_.memory_cgroup);
-    // Counted before any worker is inside, because one may be killed as soon as it is.
-    out_of_memory_seen_ += memory_cgroup_.OomKills();
-    for (auto& worker : workers_) {
-      if (worker->running()) memory_cgroup_.Add(worker->pid());
-    }
-  }
   if (now >= life_.fence_at()) {
     Abandon(now, absl::StrCat("there was no contact with the coordinator for ",
                               absl::FormatDuration(start_.stop_on_disconnect_after),
@@ -335,15 +317,14 @@ absl::Time GenerationProcesses::CheckpointsAt() const {
 
 absl::Time GenerationProcesses::wake_at() const {
   if (state() == GenerationLife::State::kEnded) return absl::InfiniteFuture();
-  return std::min(
-      {join_memory_cgroup_at_, life_.fence_at(), FindHangAt(), KillAt(), CheckpointsAt()});
+  return std::min({life_.fence_at(), FindHangAt(), KillAt(), CheckpointsAt()});
 }
 
 void GenerationProcesses::NoChildLeft() {
   if (state() != GenerationLife::State::kStopping) return;
   // A process that is still in the group is not a descendant (docs/decisions/0008).
   // KillAll() kills it as well.
-  if (!cgroup_.Remove() || !memory_cgroup_.Remove()) return;
+  if (!groups_.Remove()) return;
   no_process_left_ = true;
   bool finished = true;
   for (auto& worker : workers_) {
@@ -353,7 +334,6 @@ void GenerationProcesses::NoChildLeft() {
   // The writer wakes the loop when it has made progress, and NoChildLeft() is called again.
   if (!finished) return;
   if (reports_.has_value()) reports_->ReadRest();
-  join_memory_cgroup_at_ = absl::InfiniteFuture();
   life_.NothingLeft();
   changed_ = true;
 }

@@ -11,11 +11,11 @@
 
 #include "absl/time/time.h"
 #include "common/unique_fd.h"
-#include "process/cgroup.h"
 #include "shim/core/generation_life.h"
 #include "shim/core/messages.h"
 #include "shim/core/progress.h"
 #include "shim/event_loop.h"
+#include "shim/generation_groups.h"
 #include "shim/rendezvous_store.h"
 #include "shim/terminal.h"
 #include "shim/worker.h"
@@ -71,7 +71,6 @@ class GenerationProcesses {
   std::optional<ExitFact> StartStore(common::UniqueFd socket, const StoreStarter& start_store);
   std::optional<ExitFact> StartWorkers();
   void Fail(const ExitFact& why, absl::Time now);
-  bool TakeOutOfMemory(int wait_status);
   // Makes the socket on which workers report, if the start asks for it.
   void OpenReports(absl::Time now, WorkerContext* context);
   // Puts a rank that hangs into the report, and what its threads do into its output. Stops nothing,
@@ -90,16 +89,13 @@ class GenerationProcesses {
   logs::OutputWriter* const output_;
   const Inherited inherited_;
   GenerationLife life_;
+  GenerationGroups groups_;
   std::vector<std::unique_ptr<Worker>> workers_;
   std::optional<ExitFact> failure_;
   // Lives as long as *this, because ranks on other nodes may outlive those of this node.
   std::unique_ptr<RendezvousStore> store_;
   TerminalLoan terminal_;
   common::UniqueFd null_;
-  process::Cgroup cgroup_;
-  process::Cgroup memory_cgroup_;
-  int64_t out_of_memory_seen_ = 0;
-  absl::Time join_memory_cgroup_at_ = absl::InfiniteFuture();
   absl::Time sweep_at_ = absl::InfiniteFuture();
   absl::Duration sweep_pause_;
   std::optional<WorkerReports> reports_;  // Set if the start asks for them.

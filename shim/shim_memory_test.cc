@@ -7,7 +7,6 @@
 #include <fstream>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "shim/shim_test_base.h"
 
 namespace accel::shim {
@@ -36,20 +35,13 @@ class ShimMemoryTest : public ShimTest {
     std::ofstream(folder_ + (v1 ? "/memory.limit_in_bytes" : "/memory.max")) << kLimit;
   }
 
-  // Returns a script that waits until the worker is inside the group, and then runs `command`.
-  std::string WhenInside(const std::string& command) {
-    return absl::StrCat("until grep -q \"^$$\\$\" ", folder_,
-                        "/cgroup.procs; do sleep 0.01; done; ", command);
-  }
-
   std::string folder_;
   const process::CgroupSupport cgroups_ = process::ProbeCgroups();
 };
 
 TEST_F(ShimMemoryTest, KilledByTheKernel) {
-  auto start = Script("");
+  auto start = Script("exec tail /dev/zero");
   Limit(&start);
-  start.argv[2] = WhenInside("exec tail /dev/zero");
   const GenerationReport report = RunToEnd(start);
   EXPECT_EQ(report.workers[0].exit->signal, SIGKILL);
   EXPECT_TRUE(report.workers[0].exit->out_of_memory);
@@ -58,9 +50,8 @@ TEST_F(ShimMemoryTest, KilledByTheKernel) {
 }
 
 TEST_F(ShimMemoryTest, KilledByAPerson) {
-  auto start = Script("");
+  auto start = Script("kill -KILL $$");
   Limit(&start);
-  start.argv[2] = WhenInside("kill -KILL $$");
   const GenerationReport report = RunToEnd(start);
   EXPECT_EQ(report.workers[0].exit->signal, SIGKILL);
   EXPECT_FALSE(report.workers[0].exit->out_of_memory);

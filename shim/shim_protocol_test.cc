@@ -187,7 +187,8 @@ TEST_F(ShimProtocolTest, ObeysAgentsOfOtherBuilds) {
   start.workers.resize(1);
   start.log_dir = absl::StrCat(getenv("TEST_TMPDIR"), "/other_builds");
   const std::string payload = EncodeCommand(start);
-  constexpr size_t kAppended = 1 + 8 + 1 + 8;  // The fields that were appended to version 3.
+  // The fields that were appended to version 3.
+  constexpr size_t kAppended = 1 + 8 + 1 + 8 + 4 + 8;
   for (const std::string& sent :
        {payload.substr(0, payload.size() - kAppended), payload + "a field of a later build"}) {
     auto [ours, theirs] = MakeChannelSockets();

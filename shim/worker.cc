@@ -103,7 +103,8 @@ std::optional<ExitFact> Worker::Start(const std::string& path) {
     options.env.insert(options.env.end(), context_.reports_variables.begin(),
                        context_.reports_variables.end());
   }
-  options.cgroup_fd = context_.cgroup_fd;
+  options.cgroup_fd = context_.groups->born_in();
+  options.entered_groups = context_.groups->entered();
   options.terminal_fd = context_.terminal_fd;
   options.open_files = context_.inherited.open_files;
   const process::SpawnResult spawned =
@@ -171,10 +172,9 @@ void Worker::FoundHanging(const ExitFact& fact, absl::Time since) {
   QuoteLastLines();
 }
 
-void Worker::Reaped(int wait_status, bool out_of_memory, absl::Time now) {
+void Worker::Reaped(const ExitFact& exit, absl::Time now) {
   if (!report_.exit.has_value()) report_.ended_at = now;
-  ended_ = ExitFactOf(wait_status);
-  ended_->out_of_memory = out_of_memory;
+  ended_ = exit;
 }
 
 bool Worker::FinishOutput() {

@@ -11,6 +11,7 @@
 #include "common/unique_fd.h"
 #include "shim/core/messages.h"
 #include "shim/event_loop.h"
+#include "shim/generation_groups.h"
 #include "shim/output_pipe.h"
 
 namespace accel::shim {
@@ -26,7 +27,7 @@ struct WorkerContext {
   const StartCommand* start = nullptr;
   EventLoop* loop = nullptr;
   logs::OutputWriter* output = nullptr;
-  int cgroup_fd = -1;
+  const GenerationGroups* groups = nullptr;
   int stdin_fd = -1;                           // The workers' standard input.
   int reports_fd = -1;                         // The workers' end of WorkerReports, or -1.
   std::vector<std::string> reports_variables;  // NAME=VALUE, which tell workers that end.
@@ -51,9 +52,8 @@ class Worker {
   // Sends `signal` to the worker's process group if the worker is running.
   void Signal(int signal) const;
 
-  // Notes that the worker was reaped with this wait status. The report gets the exit once the
-  // worker's output is on disk.
-  void Reaped(int wait_status, bool out_of_memory, absl::Time now);
+  // Notes that the worker was reaped. The report gets the exit once the worker's output is on disk.
+  void Reaped(const ExitFact& exit, absl::Time now);
   // Notes that the worker hangs, although it may still run. `since` is its last sign of progress.
   // Has no effect if its end is already in the report.
   void FoundHanging(const ExitFact& fact, absl::Time since);
@@ -92,7 +92,7 @@ class Worker {
   WorkerReport report_;
 };
 
-// Returns the exit record for a wait status, without out_of_memory, which only control groups know.
+// Returns the exit record for a wait status, without what only control groups know.
 ExitFact ExitFactOf(int wait_status);
 
 }  // namespace accel::shim

@@ -170,7 +170,12 @@ def _raise_first_error(folder, job, code, last_error):
 def _how(cause):
     """Describes the end of a process that has left no error."""
     end = cause.get("exit", {})
+    message = end.get("message")
     if end.get("kind") == "SIGNALLED":
         name = signal.Signals(end["signal"]).name if end["signal"] in list(signal.Signals) else "a signal"
-        return f"was killed by signal {end['signal']} ({name})" + (", because memory ran out" if end.get("out_of_memory") else "")
-    return end.get("message") or f"exited with code {end.get('code')}"
+        how = f"was killed by signal {end['signal']} ({name})" + (", because memory ran out" if end.get("out_of_memory") else "")
+    elif end.get("kind") == "EXITED" or not message:
+        how = f"exited with code {end.get('code')}"
+    else:
+        return message
+    return f"{how}: {message}" if message else how

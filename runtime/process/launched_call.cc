@@ -35,14 +35,19 @@ std::optional<std::string> read(const std::string& path) {
 
 std::string describe(const json& cause) {
   const json end = cause.value("exit", json::object());
+  const std::string kind = end.value("kind", "");
   const std::string message = end.value("message", "");
-  if (!message.empty()) return message;
-  if (end.value("kind", "") != "SIGNALLED") {
-    return "exited with code " + std::to_string(end.value("code", 0));
+  std::string how;
+  if (kind == "SIGNALLED") {
+    const int number = end.value("signal", 0);
+    how = "was killed by signal " + std::to_string(number) + " (" + strsignal(number) + ")" +
+          (end.value("out_of_memory", false) ? ", because memory ran out" : "");
+  } else if (kind == "EXITED" || message.empty()) {
+    how = "exited with code " + std::to_string(end.value("code", 0));
+  } else {
+    return message;
   }
-  const int number = end.value("signal", 0);
-  return "was killed by signal " + std::to_string(number) + " (" + strsignal(number) + ")" +
-         (end.value("out_of_memory", false) ? ", because memory ran out" : "");
+  return message.empty() ? how : how + ": " + message;
 }
 
 }  // namespace

@@ -73,6 +73,8 @@ void WriteStart(const StartCommand& start, WireWriter* out) {
   WriteDuration(start.stop_on_disconnect_after, out);
   out->Bool(start.report_checkpoints);
   WriteDuration(start.hang_timeout, out);
+  out->String(start.pids_cgroup);
+  out->I64(start.max_processes);
 }
 
 WorkerStart ReadWorkerStart(WireReader* in) {
@@ -118,6 +120,8 @@ StartCommand ReadStart(WireReader* in) {
   if (in->HasMore()) start.stop_on_disconnect_after = ReadDuration(in);
   if (in->HasMore()) start.report_checkpoints = in->Bool();
   if (in->HasMore()) start.hang_timeout = ReadDuration(in);
+  if (in->HasMore()) start.pids_cgroup = in->String();
+  if (in->HasMore()) start.max_processes = in->I64();
   return start;
 }
 
@@ -127,6 +131,7 @@ absl::Status CheckStart(const StartCommand& start) {
   if (start.workers.size() > kMaxWorkers) contradiction = "too many workers";
   if (start.argv.empty() || start.argv[0].empty()) contradiction = "no program";
   if (start.log_dir.empty()) contradiction = "no log folder";
+  if (start.max_processes < 0) contradiction = "a limit of processes below 0";
   if (start.keep_stdin && start.workers.size() != 1) {
     contradiction = "standard input to keep for more than one worker";
   }

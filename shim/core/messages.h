@@ -38,10 +38,15 @@ struct StartCommand {
   // A folder on another file system, with the layout of log_dir, for output that log_dir cannot
   // take (docs/decisions/0028). If empty, such output is dropped.
   std::string spill_dir;
-  // The control groups of this generation (v2, and v1 memory), made if missing. If they are empty,
-  // the shim host sets them before it sends the message. If they arrive empty, the shim uses none.
+  // The control groups of this generation (v2, v1 memory and v1 pids), made if missing. If they are
+  // empty, the shim host sets them before it sends the message. If they arrive empty, the shim uses
+  // none.
   std::string cgroup;
   std::string memory_cgroup;
+  std::string pids_cgroup;
+  // Maximum number of processes and threads in the generation's groups. If 0, the shim host sets
+  // it. If it arrives as 0, there is no limit.
+  int64_t max_processes = 0;
   // The generation's only worker gets the shim's standard input and terminal.
   bool keep_stdin = false;
   absl::Duration orphan_grace;  // Time between SIGTERM and SIGKILL if the agent is gone.
@@ -88,7 +93,8 @@ struct ExitFact {
   bool out_of_memory = false;
   // For kNotStarted: what failed, where, and what to do; at most 4 KiB. If one cause kept several
   // workers from starting, only the first of these workers has the message. For kHung: a predicate,
-  // "has made no progress for 30s (...)".
+  // "has made no progress for 30s (...)". For kExited and kSignalled: what the control groups know
+  // about the end, such as the peak of memory. Most often empty.
   std::string message;
 
   bool ok() const { return kind == Kind::kExited && code == 0; }

@@ -10,10 +10,10 @@
 
 namespace accel::shim {
 
-// Returns the start with its control groups, and with its spill folder below `spill_dir`. `shim` is
-// the record of the shim that will receive the start. Groups that the start names are kept, unless
-// the shim is another user's. Such a shim gets groups inside those of its job, and no spill folder.
-// If `spill_dir` is empty, there is no spill folder.
+// Returns the start with its control groups, its limit of processes, and its spill folder below
+// `spill_dir`. `shim` is the record of the shim that will receive the start. Groups and a limit
+// that the start names are kept, unless the shim is another user's. Such a shim gets groups inside
+// those of its job, and no spill folder. If `spill_dir` is empty, there is no spill folder.
 StartCommand CompleteStart(StartCommand start, const ShimRecord& shim,
                            const process::CgroupSupport& cgroups, const std::string& spill_dir);
 

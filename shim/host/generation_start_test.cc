@@ -23,6 +23,8 @@ process::CgroupSupport Groups() {
   process::CgroupSupport groups;
   groups.base = "/v2";
   groups.memory_base = "/memory";
+  groups.pids_base = "/pids";
+  groups.max_processes = 300;
   return groups;
 }
 
@@ -31,6 +33,7 @@ ShimRecord UsersShim() {
   ShimRecord shim;
   shim.uid = 1000;
   shim.job_cgroup = "/v2/job";
+  shim.job_pids_cgroup = "/pids/job";
   return shim;
 }
 
@@ -38,6 +41,8 @@ TEST(CompleteStartTest, AddsTheControlGroupsOfThisHost) {
   const StartCommand start = CompleteStart(Start(), ShimRecord(), Groups(), "");
   EXPECT_EQ(start.cgroup, Groups().PathFor(Start().id));
   EXPECT_EQ(start.memory_cgroup, Groups().MemoryPathFor(Start().id));
+  EXPECT_EQ(start.pids_cgroup, Groups().PidsPathFor(Start().id));
+  EXPECT_EQ(start.max_processes, 300);
   EXPECT_EQ(start.spill_dir, "");
 }
 
@@ -45,9 +50,13 @@ TEST(CompleteStartTest, KeepsTheControlGroupsThatTheStartNames) {
   StartCommand named = Start();
   named.cgroup = "/mine";
   named.memory_cgroup = "/my_memory";
+  named.pids_cgroup = "/my_pids";
+  named.max_processes = 7;
   const StartCommand start = CompleteStart(named, ShimRecord(), Groups(), "");
   EXPECT_EQ(start.cgroup, "/mine");
   EXPECT_EQ(start.memory_cgroup, "/my_memory");
+  EXPECT_EQ(start.pids_cgroup, "/my_pids");
+  EXPECT_EQ(start.max_processes, 7);
 }
 
 TEST(CompleteStartTest, SpillsIntoTheLayoutOfTheLogs) {
@@ -58,9 +67,12 @@ TEST(CompleteStartTest, TheShimOfAnotherUserGetsOnlyGroupsInsideThoseOfItsJob) {
   StartCommand named = Start();
   named.cgroup = "/mine";
   named.memory_cgroup = "/my_memory";
+  named.pids_cgroup = "/my_pids";
+  named.max_processes = 7;
   const StartCommand start = CompleteStart(named, UsersShim(), Groups(), "/spill");
   EXPECT_EQ(start.cgroup, "/v2/job/g3");
   EXPECT_EQ(start.memory_cgroup, "");  // The job has no memory group.
+  EXPECT_EQ(start.pids_cgroup, "/pids/job/g3");
   EXPECT_EQ(start.spill_dir, "");
 }
 
@@ -72,6 +84,7 @@ TEST(RecordOfStartTest, DescribesTheNewGenerationAndKeepsTheShim) {
   StartCommand start = Start();
   start.cgroup = "/v2/job/g3";
   start.memory_cgroup = "/memory/job/g3";
+  start.pids_cgroup = "/pids/job/g3";
   const ShimRecord record = RecordOfStart(start, shim);
   EXPECT_EQ(record.pid, 7);
   EXPECT_EQ(record.uid, 1000u);
@@ -81,6 +94,7 @@ TEST(RecordOfStartTest, DescribesTheNewGenerationAndKeepsTheShim) {
   EXPECT_EQ(record.log_dir, "/jobs/a/gen_3");
   EXPECT_EQ(record.cgroup, "/v2/job/g3");
   EXPECT_EQ(record.memory_cgroup, "/memory/job/g3");
+  EXPECT_EQ(record.pids_cgroup, "/pids/job/g3");
   EXPECT_EQ(record.orphan_grace, absl::Seconds(5));
   EXPECT_TRUE(record.keep_without_agent);
   EXPECT_FALSE(record.requires_contact);

@@ -95,7 +95,8 @@ void PosixShimHost::SweepLeftovers() {
 
 bool PosixShimHost::RemoveJobCgroups(const HostedShim& shim) {
   bool all_removed = true;
-  for (const std::string& path : {shim.record.job_cgroup, shim.record.job_memory_cgroup}) {
+  for (const std::string& path :
+       {shim.record.job_cgroup, shim.record.job_memory_cgroup, shim.record.job_pids_cgroup}) {
     if (path.empty() || access(path.c_str(), F_OK) != 0) continue;
     process::Cgroup group = process::Cgroup::Make(path);
     group.Kill();
@@ -110,7 +111,8 @@ bool PosixShimHost::EndLeftovers(HostedShim* shim) {
   if (!shim->has_live_generation() && shim->record.uid == 0) return true;
   process::Cgroup cgroup = process::Cgroup::Make(shim->record.cgroup);
   process::Cgroup memory_cgroup = process::Cgroup::Make(shim->record.memory_cgroup);
-  cgroup.Kill();
+  process::Cgroup pids_cgroup = process::Cgroup::Make(shim->record.pids_cgroup);
+  for (process::Cgroup* group : {&cgroup, &memory_cgroup, &pids_cgroup}) group->Kill();
   // If the shim was a child of this process, its orphans have become this process's children.
   // Orphans of other shims are found by the path of their error file, which contains log_dir.
   // The report has log_dir even if the record is only an intent. The report of another user's
@@ -121,7 +123,8 @@ bool PosixShimHost::EndLeftovers(HostedShim* shim) {
   const bool none_left = shim->is_child
                              ? process::EndOrphans([this](pid_t pid) { return IsRunningShim(pid); })
                              : log_dir.empty() || process::KillMarked(mark) == 0;
-  return none_left && cgroup.Remove() && memory_cgroup.Remove() && RemoveJobCgroups(*shim);
+  return none_left && cgroup.Remove() && memory_cgroup.Remove() && pids_cgroup.Remove() &&
+         RemoveJobCgroups(*shim);
 }
 
 void PosixShimHost::Finish(HostedShim* shim) {

@@ -59,6 +59,7 @@ std::string FormatRecord(const ShimRecord& record) {
       {"log_dir", absl::CEscape(record.log_dir)},
       {"cgroup", absl::CEscape(record.cgroup)},
       {"memory_cgroup", absl::CEscape(record.memory_cgroup)},
+      {"pids_cgroup", absl::CEscape(record.pids_cgroup)},
       {"orphan_grace_ms", absl::StrCat(absl::ToInt64Milliseconds(record.orphan_grace))},
       {"keep_without_agent", absl::StrCat(record.keep_without_agent ? 1 : 0)},
       {"requires_contact", absl::StrCat(record.requires_contact ? 1 : 0)},
@@ -66,6 +67,7 @@ std::string FormatRecord(const ShimRecord& record) {
       {"gid", absl::StrCat(record.gid)},
       {"job_cgroup", absl::CEscape(record.job_cgroup)},
       {"job_memory_cgroup", absl::CEscape(record.job_memory_cgroup)},
+      {"job_pids_cgroup", absl::CEscape(record.job_pids_cgroup)},
   };
   std::string text = absl::StrCat(kFirstLine, "\n");
   for (const auto& [name, value] : fields) absl::StrAppend(&text, name, "=", value, "\n");
@@ -93,6 +95,7 @@ absl::StatusOr<ShimRecord> ParseRecord(absl::string_view text) {
   record.log_dir = Text(fields, "log_dir");
   record.cgroup = Text(fields, "cgroup");
   record.memory_cgroup = Text(fields, "memory_cgroup");
+  record.pids_cgroup = Text(fields, "pids_cgroup");
   record.orphan_grace = absl::Milliseconds(Number<int64_t>(fields, "orphan_grace_ms"));
   record.keep_without_agent = Number<int>(fields, "keep_without_agent") != 0;
   record.requires_contact = Number<int>(fields, "requires_contact") != 0;
@@ -100,6 +103,7 @@ absl::StatusOr<ShimRecord> ParseRecord(absl::string_view text) {
   record.gid = Number<gid_t>(fields, "gid");
   record.job_cgroup = Text(fields, "job_cgroup");
   record.job_memory_cgroup = Text(fields, "job_memory_cgroup");
+  record.job_pids_cgroup = Text(fields, "job_pids_cgroup");
   if (record.generation < 0 || record.pid < 0 || record.orphan_grace < absl::ZeroDuration()) {
     return absl::InvalidArgumentError("It has a negative number.");
   }

@@ -28,16 +28,18 @@ struct ShimRecord {
   std::string log_dir;
   std::string cgroup;
   std::string memory_cgroup;
+  std::string pids_cgroup;
   absl::Duration orphan_grace;
   bool keep_without_agent = false;
   bool requires_contact = false;  // Its stop_on_disconnect_after is finite.
   // The user as whom the shim runs. 0 if the shim runs as the agent's own user.
   uid_t uid = 0;
   gid_t gid = 0;
-  // The control groups of the whole job, v2 and v1 memory, if the job is another user's. They
-  // contain the groups of its generations (process/job_cgroup.h).
+  // The control groups of the whole job, v2, v1 memory and v1 pids, if the job is another user's.
+  // They contain the groups of its generations (process/job_cgroup.h).
   std::string job_cgroup;
   std::string job_memory_cgroup;
+  std::string job_pids_cgroup;
 };
 
 // Returns the record as text, with a version and one field on each line.

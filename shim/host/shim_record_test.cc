@@ -24,6 +24,7 @@ ShimRecord Full() {
   record.log_dir = "/logs with = and\na line/gen_3";
   record.cgroup = "/sys/fs/cgroup/accel/job";
   record.memory_cgroup = "/sys/fs/cgroup/memory/accel/job";
+  record.pids_cgroup = "/sys/fs/cgroup/pids/accel/job";
   record.orphan_grace = absl::Milliseconds(1500);
   record.keep_without_agent = true;
   record.requires_contact = true;
@@ -31,6 +32,7 @@ ShimRecord Full() {
   record.gid = 1001;
   record.job_cgroup = "/sys/fs/cgroup/accel/user-job";
   record.job_memory_cgroup = "/sys/fs/cgroup/memory/accel/user-job";
+  record.job_pids_cgroup = "/sys/fs/cgroup/pids/accel/user-job";
   return record;
 }
 
@@ -45,6 +47,7 @@ TEST(ShimRecord, Survives) {
   EXPECT_EQ(record->log_dir, Full().log_dir);
   EXPECT_EQ(record->cgroup, Full().cgroup);
   EXPECT_EQ(record->memory_cgroup, Full().memory_cgroup);
+  EXPECT_EQ(record->pids_cgroup, Full().pids_cgroup);
   EXPECT_EQ(record->orphan_grace, absl::Milliseconds(1500));
   EXPECT_TRUE(record->keep_without_agent);
   EXPECT_TRUE(record->requires_contact);
@@ -52,6 +55,7 @@ TEST(ShimRecord, Survives) {
   EXPECT_EQ(record->gid, 1001u);
   EXPECT_EQ(record->job_cgroup, Full().job_cgroup);
   EXPECT_EQ(record->job_memory_cgroup, Full().job_memory_cgroup);
+  EXPECT_EQ(record->job_pids_cgroup, Full().job_pids_cgroup);
 }
 
 // Records of older and newer releases can be read.

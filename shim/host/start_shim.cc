@@ -43,6 +43,7 @@ process::SpawnResult SpawnShim(const PosixShimHost::Options& host, const HostedS
                                int socket, int folder) {
   const common::UniqueFd null(open("/dev/null", O_RDWR | O_CLOEXEC));
   process::Cgroup group;
+  common::UniqueFd tasks;
   process::SpawnOptions options;
   options.path = host.shim_path;
   options.argv = {host.shim_path, folder < 0 ? kShimControlFlag : kShimListenFlag,
@@ -56,6 +57,10 @@ process::SpawnResult SpawnShim(const PosixShimHost::Options& host, const HostedS
     if (!shim.record.job_cgroup.empty()) {
       group = process::MakeShimCgroup(shim.record.job_cgroup, *shim.user);
       options.cgroup_fd = group.fd();
+    }
+    if (!shim.record.job_pids_cgroup.empty()) {
+      tasks = process::MakeShimCgroup(shim.record.job_pids_cgroup, *shim.user).OpenTasks();
+      if (tasks.valid()) options.entered_groups.push_back(tasks.get());
     }
   }
   for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
@@ -125,13 +130,17 @@ std::optional<uid_t> PosixShimHost::UserOf(const common::JobId& job) const {
 }
 
 // Makes the control groups for a job of another user. Failures are ignored, because the sweep ends
-// the job even without groups.
+// the job even without groups. The limit of processes is root's, so the user cannot lift it.
 void PosixShimHost::MakeCgroups(HostedShim* shim) const {
   const std::pair<std::string, std::string*> groups[] = {
       {options_.cgroups.JobPathFor(shim->job), &shim->record.job_cgroup},
-      {options_.cgroups.JobMemoryPathFor(shim->job), &shim->record.job_memory_cgroup}};
+      {options_.cgroups.JobMemoryPathFor(shim->job), &shim->record.job_memory_cgroup},
+      {options_.cgroups.JobPidsPathFor(shim->job), &shim->record.job_pids_cgroup}};
   for (const auto& [path, recorded] : groups) {
-    if (!path.empty() && process::MakeJobCgroup(path, *shim->user)) *recorded = path;
+    if (path.empty()) continue;
+    if (process::MakeJobCgroup(path, *shim->user, options_.cgroups.max_processes)) {
+      *recorded = path;
+    }
   }
 }
 

@@ -1,4 +1,4 @@
-#include "process/memory_controller.h"
+#include "process/controllers.h"
 
 #include <gmock/gmock.h>
 #include <stdlib.h>
@@ -30,9 +30,9 @@ TEST(PlacesForGroupsTest, TheParentIsAPlaceOnlyIfDelegated) {
 }
 
 // Files like the kernel's, in a folder of this test.
-class HandMemoryDownTest : public ::testing::Test {
+class HandDownTest : public ::testing::Test {
  protected:
-  HandMemoryDownTest() : folder_(absl::StrCat(getenv("TEST_TMPDIR"), "/cgroup.XXXXXX")) {
+  HandDownTest() : folder_(absl::StrCat(getenv("TEST_TMPDIR"), "/cgroup.XXXXXX")) {
     mkdtemp(folder_.data());
   }
   void Write(const std::string& name, const std::string& text) {
@@ -47,31 +47,48 @@ class HandMemoryDownTest : public ::testing::Test {
   std::string folder_;
 };
 
-TEST_F(HandMemoryDownTest, EnablesOnlyTheMemoryController) {
+TEST_F(HandDownTest, EnablesOnlyTheControllerThatIsAskedFor) {
   Write("cgroup.controllers", "cpu io memory pids\n");
   Write("cgroup.subtree_control", "");
-  EXPECT_EQ(HandMemoryDown(folder_), "");
+  EXPECT_EQ(HandDown(kMemoryController, folder_), "");
   EXPECT_EQ(Read("cgroup.subtree_control"), "+memory");
+  Write("cgroup.subtree_control", "");
+  EXPECT_EQ(HandDown(kPidsController, folder_), "");
+  EXPECT_EQ(Read("cgroup.subtree_control"), "+pids");
 }
 
-TEST_F(HandMemoryDownTest, DoesNothingIfMemoryIsEnabled) {
+TEST_F(HandDownTest, DoesNothingIfMemoryIsEnabled) {
   Write("cgroup.subtree_control", "cpu memory\n");
-  EXPECT_EQ(HandMemoryDown(folder_), "");
+  EXPECT_EQ(HandDown(kMemoryController, folder_), "");
   EXPECT_EQ(Read("cgroup.subtree_control"), "cpu memory\n");
 }
 
-TEST_F(HandMemoryDownTest, SaysWhatIsMissing) {
+TEST_F(HandDownTest, SaysWhatIsMissing) {
   Write("cgroup.controllers", "cpu pids\n");
   Write("cgroup.subtree_control", "cpu\n");
-  EXPECT_EQ(HandMemoryDown(folder_), absl::StrCat(folder_, " has no memory controller"));
+  EXPECT_EQ(HandDown(kMemoryController, folder_),
+            absl::StrCat(folder_, " has no memory controller"));
   EXPECT_EQ(Read("cgroup.subtree_control"), "cpu\n");
 }
 
-TEST_F(HandMemoryDownTest, SaysWhatItMayNotDo) {
+TEST_F(HandDownTest, LeavesAGroupAloneThatContainsProcesses) {
+  Write("cgroup.controllers", "memory pids\n");
+  Write("cgroup.subtree_control", "");
+  Write("cgroup.type", "domain\n");
+  Write("cgroup.procs", "4711\n");
+  for (const absl::string_view controller : {kMemoryController, kPidsController}) {
+    EXPECT_EQ(HandDown(controller, folder_), absl::StrCat(folder_, " contains processes"));
+  }
+  EXPECT_EQ(Read("cgroup.subtree_control"), "");
+  Write("cgroup.procs", "");
+  EXPECT_EQ(HandDown(kPidsController, folder_), "");
+}
+
+TEST_F(HandDownTest, SaysWhatItMayNotDo) {
   Write("cgroup.controllers", "memory\n");
   mkdir(absl::StrCat(folder_, "/cgroup.subtree_control").c_str(), 0755);
-  EXPECT_THAT(HandMemoryDown(folder_), HasSubstr("may not write "));
-  EXPECT_THAT(HandMemoryDown(folder_), EndsWith("Is a directory"));
+  EXPECT_THAT(HandDown(kMemoryController, folder_), HasSubstr("may not write "));
+  EXPECT_THAT(HandDown(kMemoryController, folder_), EndsWith("Is a directory"));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "process/memory_controller.h"
+#include "process/controllers.h"
 
 #include <fcntl.h>
 #include <sys/xattr.h>
@@ -14,8 +14,6 @@
 
 namespace accel::process {
 namespace {
-
-constexpr char kMemory[] = "memory";
 
 std::string ReadList(const std::string& path) {
   const common::UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
@@ -33,16 +31,22 @@ bool HasController(absl::string_view text, absl::string_view controller) {
   return false;
 }
 
-std::string HandMemoryDown(const std::string& folder) {
+std::string HandDown(absl::string_view controller, const std::string& folder) {
   const std::string control = absl::StrCat(folder, "/cgroup.subtree_control");
-  if (HasController(ReadList(control), kMemory)) return "";
-  if (!HasController(ReadList(absl::StrCat(folder, "/cgroup.controllers")), kMemory)) {
-    return absl::StrCat(folder, " has no memory controller");
+  if (HasController(ReadList(control), controller)) return "";
+  if (!HasController(ReadList(absl::StrCat(folder, "/cgroup.controllers")), controller)) {
+    return absl::StrCat(folder, " has no ", controller, " controller");
   }
-  constexpr absl::string_view kAdd = "+memory";
+  // The kernel itself refuses this for memory, but not for pids. The groups below would then take
+  // no processes any more, because pids makes `folder` the root of a threaded subtree.
+  const bool is_root = access(absl::StrCat(folder, "/cgroup.type").c_str(), F_OK) != 0;
+  if (!is_root && !ReadList(absl::StrCat(folder, "/cgroup.procs")).empty()) {
+    return absl::StrCat(folder, " contains processes");
+  }
+  const std::string add = absl::StrCat("+", controller);
   const common::UniqueFd file(open(control.c_str(), O_WRONLY | O_CLOEXEC));
-  const bool written = file.valid() && write(file.get(), kAdd.data(), kAdd.size()) ==
-                                           static_cast<ssize_t>(kAdd.size());
+  const bool written =
+      file.valid() && write(file.get(), add.data(), add.size()) == static_cast<ssize_t>(add.size());
   if (written) return "";
   if (errno == EBUSY) return absl::StrCat(folder, " contains processes");
   return absl::StrCat("may not write ", control, ": ", strerror(errno));
