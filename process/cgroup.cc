@@ -292,6 +292,21 @@ int64_t Cgroup::OomKills() const {
   return 0;
 }
 
+std::optional<int64_t> Cgroup::MemoryPeak() const {
+  if (fd() < 0) return std::nullopt;
+  for (const char* file : {"memory.peak", "memory.max_usage_in_bytes"}) {
+    if (const auto bytes = NumberIn(ReadGroupFile(fd(), file))) return bytes;
+  }
+  return std::nullopt;
+}
+
+std::optional<int64_t> Cgroup::MemoryLimit() const {
+  for (const char* file : {"memory.max", "memory.limit_in_bytes"}) {
+    if (const auto bytes = SmallestLimit(path_, file)) return bytes;
+  }
+  return std::nullopt;
+}
+
 bool Cgroup::Remove() {
   if (path_.empty()) return true;
   if (!RemoveTree(path_)) return false;

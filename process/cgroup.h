@@ -91,6 +91,14 @@ class Cgroup {
   // killed, or 0 if the kernel does not count them here.
   int64_t OomKills() const;
 
+  // Returns the largest number of bytes that the processes in the folder have had at one time.
+  // Returns nullopt if the kernel does not count them here.
+  std::optional<int64_t> MemoryPeak() const;
+
+  // Returns the smallest memory limit of the folder and of those above it, in bytes. Returns
+  // nullopt if none has a limit.
+  std::optional<int64_t> MemoryLimit() const;
+
   // Removes the folder, and the folders that workers have made in it. Returns true once the folder
   // is gone, which proves that no process is inside. Must be called again if it returns false.
   bool Remove();

@@ -12,6 +12,12 @@
 namespace accel::shim {
 namespace {
 
+// Always the same unit, so that the texts of one failure that is repeated remain alike.
+std::string InMebibytes(int64_t bytes) {
+  const int64_t tenths = bytes / 1024 * 10 / 1024;
+  return absl::StrCat(tenths / 10, ".", tenths % 10, " MiB");
+}
+
 void Append(absl::string_view fact, ExitFact* exit) {
   if (fact.empty()) return;
   const std::string before(absl::StripSuffix(exit->message, "."));
@@ -49,12 +55,23 @@ void GenerationGroups::Explain(ExitFact* exit) {
   if (exit->ok()) return;
   if (TakeOutOfMemory(*exit)) {
     exit->out_of_memory = true;
+    Append(MemoryUse(), exit);
   }
   if (unified_.RefusedForks() + pids_.RefusedForks() > 0) {
     Append(absl::StrCat("its job reached the limit of ", max_processes_,
                         " processes and threads on this node (accel-agent --max_processes)"),
            exit);
   }
+}
+
+std::string GenerationGroups::MemoryUse() const {
+  // The group that counts. Both together exist only without a memory controller in v2.
+  const process::Cgroup& group = memory_.fd() < 0 ? unified_ : memory_;
+  const auto peak = group.MemoryPeak();
+  if (!peak) return "";
+  const auto limit = group.MemoryLimit();
+  return absl::StrCat("the memory of its job on this node had a peak of ", InMebibytes(*peak),
+                      limit ? absl::StrCat(", the limit is ", InMebibytes(*limit)) : "");
 }
 
 bool GenerationGroups::Remove() {

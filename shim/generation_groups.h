@@ -38,6 +38,9 @@ class GenerationGroups {
 
  private:
   bool TakeOutOfMemory(const ExitFact& exit);
+  // Returns what the generation's memory had as its peak, and its limit. Returns "" if the kernel
+  // does not say.
+  std::string MemoryUse() const;
 
   process::Cgroup unified_;
   process::Cgroup memory_;

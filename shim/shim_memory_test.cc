@@ -1,5 +1,6 @@
 // The control group's own counter distinguishes workers that the kernel's out-of-memory killer
 // killed from workers that were killed otherwise.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -11,6 +12,8 @@
 
 namespace accel::shim {
 namespace {
+
+using ::testing::ContainsRegex;
 
 constexpr char kLimit[] = "33554432";
 
@@ -45,6 +48,11 @@ TEST_F(ShimMemoryTest, KilledByTheKernel) {
   const GenerationReport report = RunToEnd(start);
   EXPECT_EQ(report.workers[0].exit->signal, SIGKILL);
   EXPECT_TRUE(report.workers[0].exit->out_of_memory);
+  // The kernel kills when the memory cannot grow beyond the limit. Of the peak, the last page or a
+  // few more may be missing.
+  EXPECT_THAT(report.workers[0].exit->message,
+              ContainsRegex("memory of its job on this node had a peak of 3[12]\\.[0-9] MiB, the "
+                            "limit is 32\\.0 MiB"));
   struct stat info;
   EXPECT_NE(stat(folder_.c_str(), &info), 0) << "the folder is left";
 }
@@ -55,6 +63,7 @@ TEST_F(ShimMemoryTest, KilledByAPerson) {
   const GenerationReport report = RunToEnd(start);
   EXPECT_EQ(report.workers[0].exit->signal, SIGKILL);
   EXPECT_FALSE(report.workers[0].exit->out_of_memory);
+  EXPECT_EQ(report.workers[0].exit->message, "");
 }
 
 }  // namespace
