@@ -208,6 +208,9 @@ void GenerationProcesses::Stop(absl::Time now, absl::Duration grace) {
   if (state() == GenerationLife::State::kEnded) return;
   changed_ = true;
   if (!life_.StopAsked(now, grace)) return;
+  // The agent may have killed the group already (shim/host/posix_shim_host.cc), so what ends from
+  // now on says nothing about the job.
+  if (grace <= absl::ZeroDuration()) return KillAll(now);
   for (auto& worker : workers_) {
     worker->Signal(SIGTERM);
     worker->Signal(SIGCONT);  // A stopped process would otherwise never receive the SIGTERM.

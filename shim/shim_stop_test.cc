@@ -4,6 +4,7 @@
 #include <signal.h>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "common/clock.h"
 #include "common/status_matchers.h"
 #include "shim/shim_test_base.h"
@@ -70,6 +71,25 @@ TEST_P(ShimStopTest, KillComesAfterTheGrace) {
     EXPECT_EQ(worker.exit->signal, SIGKILL);
     EXPECT_FALSE(worker.exit->out_of_memory);
   }
+}
+
+// The workers may take all processors, so that the shim does not run.
+TEST_P(ShimStopTest, GraceOfZeroDoesNotWaitForTheShim) {
+  if (GetParam() == Means::kSweep) GTEST_SKIP() << "without control groups, only the shim kills";
+  const auto start = Script("echo ready; exec sleep 1000");
+  Start(start);
+  AwaitOutput(start, 0, "ready");
+  const pid_t shim = OnlyShimPid();
+  kill(shim, SIGSTOP);
+  AwaitStopped(shim);
+  EXPECT_OK(host().StopGeneration({start.id, absl::ZeroDuration()}));
+  const absl::Time give_up = common::SteadyClock()->Now() + kTimeout;
+  while (!Living().empty() && common::SteadyClock()->Now() < give_up) {
+    absl::SleepFor(absl::Milliseconds(2));
+  }
+  EXPECT_TRUE(Living().empty());
+  kill(shim, SIGCONT);
+  EXPECT_EQ(AwaitState(start.id.job, State::kEnded).workers[0].exit->signal, SIGKILL);
 }
 
 TEST_P(ShimStopTest, GraceOfZeroKillsAtOnce) {

@@ -132,6 +132,9 @@ absl::Status PosixShimHost::StopGeneration(const StopCommand& stop) {
   if (!reachable) shim->Terminate();
   shim->Send(FrameType::kStop, EncodeCommand(stop));
   WatchChannel(shim);
+  // The shim has the priority of its workers. If they take all processors, as those of a fork bomb
+  // do, it would read the command half a second later (docs/decisions/0098).
+  if (stop.grace <= absl::ZeroDuration()) process::Cgroup::Find(shim->record.cgroup).Kill();
   return absl::OkStatus();
 }
 
