@@ -1,4 +1,7 @@
-"""A job that fails soon after each start: the pauses grow, the budget ends it, and each failure is kept, the first too."""
+"""Jobs that fail again and again: the pauses grow, the budget ends them, each failure is kept, the first too, and a node
+that is blamed each time is left out."""
+
+import json
 
 from tests.e2e import cluster
 
@@ -25,6 +28,35 @@ class CrashLoop(cluster.ClusterTest):
         # None, 1 s, 2 s, and up to a quarter more. A loaded machine may add some seconds.
         for pause, least in zip(pauses, (0, 1, 2)):
             self.assertTrue(least <= pause < least * 1.25 + 10, pauses)
+
+    def test_only_the_failures_in_the_window_count(self):
+        # The pauses before the restarts are 0, 1, 2 and 4 s, so two restarts are enough for any number of failures.
+        worker = self.script('[ "$ACCEL_GENERATION" -gt 4 ] && exit 0; exit 7')
+        result = self.submit("--max_restarts", 2, "--restart_window", "1s", worker)
+        self.assertEqual(result.code, 0, result)
+        self.assertEqual(len(self.jobs(result.out.split()[0])[0]["generations"]), 5)
+        result = self.submit("--max_restarts", 2, worker)
+        self.assertEqual(result.code, 7, result)
+
+
+class BlamedNode(cluster.ClusterTest):
+    AGENTS = 3
+
+    def test_a_node_on_which_each_failure_begins_is_left_out(self):
+        worker = self.script('[ "$ACCEL_NODE" = n2 ] && exit 7; until [ -e go ]; do sleep 0.05; done')
+        job = self.accel("submit", "--cpu", "--nodes", 2, "--max_restarts", 9, worker).out.split()[0]
+
+        def is_elsewhere():
+            [status] = self.jobs(job)
+            return status["phase"] == "RUNNING" and [each["node_name"] for each in status["generations"][-1]["placements"]]
+
+        # It begins on the first two nodes by name.
+        self.assertEqual(cluster.wait_until(is_elsewhere, 60, "the job runs"), ["n1", "n3"])
+        self.assertEqual(self.jobs(job)[0]["failures"], 3)
+        nodes = {node["name"]: node["refuses_work"] for node in json.loads(self.accel("nodes", "--json").out)["nodes"]}
+        self.assertEqual(nodes, {"n1": "", "n2": f"the last 3 failures of job {job} all began here", "n3": ""})
+        self.path("go").touch()
+        cluster.wait_until(lambda: self.jobs(job)[0]["phase"] == "SUCCEEDED", 60, "the job ends")
 
 
 if __name__ == "__main__":
