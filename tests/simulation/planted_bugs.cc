@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "coordinator/core/records.h"
+#include "coordinator/store/memory_store.h"
 #include "proto/store.pb.h"
 
 namespace accel::simulation {
@@ -60,6 +61,18 @@ class GracelessStore final : public coordinator::Store {
   coordinator::Store* const store_;
 };
 
+// Reads the rows of a torn commit up to the place where it ends, as a store without transactions
+// would do.
+std::vector<coordinator::Row> KeepHalf(const std::vector<coordinator::Row>& before,
+                                       const coordinator::RowBatch& batch, double part) {
+  coordinator::MemoryStore store;
+  store.Commit({.put = before, .erase = {}}, [](absl::Status) {});
+  coordinator::RowBatch half = batch;
+  half.put.resize(static_cast<size_t>(static_cast<double>(half.put.size()) * part));
+  store.Commit(std::move(half), [](absl::Status) {});
+  return *store.Load();
+}
+
 // Remembers the ends that nodes have reported, and reports each of them once more as the end of the
 // next generation of its job on its node.
 class LateReports {
@@ -114,6 +127,10 @@ PlantedBug AcknowledgesBeforePersisting() {
   return {.name = "acknowledges before persisting",
           .store = [](coordinator::Store* store) { return std::make_unique<HastyStore>(store); }};
 }
+
+PlantedBug KeepsHalfCommits() { return {.name = "keeps half commits", .torn_commit = KeepHalf}; }
+
+PlantedBug LiesAboutFsync() { return {.name = "lies about fsync", .lies_about_fsync = true}; }
 
 PlantedBug BelievesReportsOfOlderGenerations() {
   return {.name = "believes reports of older generations", .report = LateReports()};

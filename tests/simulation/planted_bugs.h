@@ -9,6 +9,12 @@ namespace accel::simulation {
 // Submits are acknowledged, and states published, before the disk has them.
 PlantedBug AcknowledgesBeforePersisting();
 
+// A commit that a crash has cut short is read as far as it goes.
+PlantedBug KeepsHalfCommits();
+
+// A commit is acknowledged before it is on the disk, so a power failure takes it.
+PlantedBug LiesAboutFsync();
+
 // A late report that a generation has ended is taken for one about the next generation.
 PlantedBug BelievesReportsOfOlderGenerations();
 

@@ -41,6 +41,7 @@ Outcome Play(const Schedule& schedule, const Plant& plant) {
   Outcome outcome;
   outcome.status = PlayOn(schedule, &cluster);
   outcome.simulated = cluster.time();
+  outcome.seen = cluster.seen();
   return outcome;
 }
 

@@ -7,6 +7,7 @@
 #include "absl/time/time.h"
 #include "tests/simulation/planted_bug.h"
 #include "tests/simulation/schedule.h"
+#include "tests/simulation/seen_faults.h"
 
 namespace accel::simulation {
 
@@ -18,6 +19,7 @@ inline PlantedBug NoBug() { return {}; }
 struct Outcome {
   absl::Status status;       // See UnreliableCluster.
   absl::Duration simulated;  // How much simulated time has passed.
+  SeenFaults seen;
 };
 
 // Lets the events happen, then stops all faults and waits until every job has ended.

@@ -44,10 +44,15 @@ std::string Submit(int number, Dice* dice) {
   return words;
 }
 
+std::string Remains(Dice* dice) {
+  static constexpr const char* kRemains[] = {"lost", "torn", "stored"};
+  return kRemains[dice->Below(3)];
+}
+
 std::string Crash(Dice* dice) {
-  return absl::StrCat(
-      dice->OneIn(2) ? "crash " : "crash_at_commit ", dice->OneIn(2) ? "stored " : "lost ",
-      dice->Time(absl::Seconds(dice->OneIn(4) ? 40 : 4)), dice->OneIn(5) ? " reboot" : "");
+  return absl::StrCat(dice->OneIn(2) ? "crash " : "crash_at_commit ", Remains(dice), " ",
+                      dice->Time(absl::Seconds(dice->OneIn(4) ? 40 : 4)),
+                      dice->OneIn(5) ? " reboot" : "");
 }
 
 std::string Cut(Dice* dice) {
@@ -98,7 +103,7 @@ std::string RandomEvent(int* jobs, Dice* dice) {
       return absl::StrCat("pause_coordinator ", dice->Time(absl::Seconds(12)));
     default:
       if (dice->OneIn(2)) return absl::StrCat("disk_full ", dice->Time(absl::Seconds(10)));
-      return absl::StrCat("disk_fails ", dice->OneIn(2) ? "stored" : "lost");
+      return absl::StrCat("disk_fails ", Remains(dice));
   }
 }
 

@@ -43,11 +43,13 @@ class Words {
     return time;
   }
 
-  // Takes "stored" or "lost".
-  absl::StatusOr<bool> TakeStored() {
+  // Takes "stored", "torn" or "lost".
+  absl::StatusOr<Remains> TakeRemains() {
     const std::string word = Take();
-    if (word != "stored" && word != "lost") return Bad("\"stored\" or \"lost\" is missing");
-    return word == "stored";
+    if (word == "stored") return Remains::kWhole;
+    if (word == "torn") return Remains::kTorn;
+    if (word == "lost") return Remains::kNothing;
+    return Bad("\"stored\", \"torn\" or \"lost\" is missing");
   }
 
   // Returns true and takes the word if it is among those that are left.
@@ -119,17 +121,17 @@ absl::Status PerformOnCoordinator(const std::string& verb, Words words,
     }
     return words.End();
   }
-  ACCEL_ASSIGN_OR_RETURN(const bool stored, words.TakeStored());
+  ACCEL_ASSIGN_OR_RETURN(const Remains remains, words.TakeRemains());
   if (verb == "disk_fails") {
-    cluster->disk().FailNext(stored);
+    cluster->disk().FailNext(remains);
     return words.End();
   }
   ACCEL_ASSIGN_OR_RETURN(const absl::Duration away, words.TakeTime());
   const bool reboot = words.Has("reboot");
   if (verb == "crash") {
-    cluster->coordinator().Kill(stored, away, reboot);
+    cluster->coordinator().Kill(remains, away, reboot);
   } else if (verb == "crash_at_commit") {
-    cluster->coordinator().KillAtCommit(stored, away, reboot);
+    cluster->coordinator().KillAtCommit(remains, away, reboot);
   } else {
     return words.Bad("there is no such event");
   }

@@ -56,6 +56,15 @@ TEST(Schedule, EveryKindOfEventHappens) {
                   "crash_at_commit", "pause_coordinator", "disk_full", "disk_fails"));
 }
 
+// An event of a schedule may come to nothing.
+TEST(Schedule, EveryKindOfFaultTakesEffect) {
+  SeenFaults seen;
+  for (uint32_t seed = 1; seed <= 60; ++seed) {
+    seen.merge(Play(RandomSchedule(seed, 40), NoBug).seen);
+  }
+  EXPECT_THAT(seen, ::testing::UnorderedElementsAre("torn commit"));
+}
+
 // A failure that cannot be repeated cannot be explained.
 TEST(Schedule, OneSeedIsOneHistory) {
   for (const uint32_t seed : {1u, 2u, 3u}) {

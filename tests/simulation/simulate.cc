@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <fstream>
 #include <iostream>
+#include <map>
 #include <sstream>
 #include <string>
 
@@ -37,12 +38,17 @@ int PlaySeeds(uint32_t first, uint32_t count) {
   const absl::Time start = absl::Now();
   absl::Duration simulated;
   uint32_t failed = 0;
+  std::map<std::string, int> seen;  // The number of schedules that had each kind of fault.
   for (uint32_t seed = first; seed < first + count; ++seed) {
     const Outcome outcome = PlaySeed(seed, NoBug);
     simulated += outcome.simulated;
+    for (const std::string& fault : outcome.seen) ++seen[fault];
     if (outcome.status.ok()) continue;
     ++failed;
     std::cout << outcome.status.message() << std::endl;
+  }
+  for (const auto& [fault, schedules] : seen) {
+    std::cout << absl::StrCat(schedules, " schedules had a ", fault, "\n");
   }
   const absl::Duration took = absl::Now() - start;
   std::cout << absl::StrCat(count - failed, " of ", count, " schedules kept every invariant; ",

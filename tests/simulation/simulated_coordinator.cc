@@ -11,7 +11,9 @@ SimulatedCoordinator::SimulatedCoordinator(std::string cluster, SimulatedDisk* d
                                            const PlantedBug* bug, common::Clock* time)
     : cluster_(std::move(cluster)), disk_(disk), bug_(*bug), time_(time), clock_(time) {}
 
-SimulatedCoordinator::~SimulatedCoordinator() { Kill(true, absl::InfiniteDuration(), false); }
+SimulatedCoordinator::~SimulatedCoordinator() {
+  Kill(Remains::kWhole, absl::InfiniteDuration(), false);
+}
 
 bool SimulatedCoordinator::runs() const {
   return loop_ != nullptr && time_->Now() >= paused_until_;
@@ -51,7 +53,7 @@ void SimulatedCoordinator::KillIfCommitting() {
   if (at_commit_ && disk_->committing()) std::exchange(at_commit_, nullptr)();
 }
 
-void SimulatedCoordinator::Kill(bool stored, absl::Duration away, bool reboot) {
+void SimulatedCoordinator::Kill(Remains remains, absl::Duration away, bool reboot) {
   if (loop_ == nullptr) return;
   if (reboot) {
     ++boot_;
@@ -62,13 +64,13 @@ void SimulatedCoordinator::Kill(bool stored, absl::Duration away, bool reboot) {
   // from the kernel when a process dies.
   loop_.reset();
   store_.reset();
-  disk_->Crash(stored);
+  disk_->Crash(remains, reboot);
   start_at_ = time_->Now() + away;
   paused_until_ = absl::InfinitePast();
 }
 
-void SimulatedCoordinator::KillAtCommit(bool stored, absl::Duration away, bool reboot) {
-  at_commit_ = [=, this] { Kill(stored, away, reboot); };
+void SimulatedCoordinator::KillAtCommit(Remains remains, absl::Duration away, bool reboot) {
+  at_commit_ = [=, this] { Kill(remains, away, reboot); };
 }
 
 void SimulatedCoordinator::Pause(absl::Duration time) {

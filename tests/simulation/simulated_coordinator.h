@@ -40,12 +40,12 @@ class SimulatedCoordinator {
   // error if a process cannot recover what is stored.
   absl::Status Run();
 
-  // Kills the process with SIGKILL, and starts another one after `away`. The commit in progress is
-  // stored if `stored` is set. With `reboot` the host goes down: no peer is notified, and the next
-  // process has another boot id and another monotonic clock.
-  void Kill(bool stored, absl::Duration away, bool reboot);
+  // Kills the process with SIGKILL, and starts another one after `away`. `remains` says what
+  // is left of the commit in progress. With `reboot` the host goes down: no peer is notified, and
+  // the next process has another boot id and another monotonic clock.
+  void Kill(Remains remains, absl::Duration away, bool reboot);
   // Does the same at the first KillIfCommitting() at which a commit is in progress.
-  void KillAtCommit(bool stored, absl::Duration away, bool reboot);
+  void KillAtCommit(Remains remains, absl::Duration away, bool reboot);
   void KillIfCommitting();
   // Stops the process, as SIGSTOP does.
   void Pause(absl::Duration time);

@@ -17,8 +17,8 @@ constexpr int kNodes = 3;
 
 UnreliableCluster::UnreliableCluster(uint32_t seed, const PlantedBug* bug)
     : seed_(seed),
-      disk_(seed, &habits_.disk, &clock_),
-      disk_of_stranger_(seed + 1, &habits_.disk, &clock_),
+      disk_(seed, &habits_.disk, bug, &seen_, &clock_),
+      disk_of_stranger_(seed + 1, &habits_.disk, bug, &seen_, &clock_),
       coordinator_("home", &disk_, bug, &clock_),
       stranger_("another", &disk_of_stranger_, bug, &clock_),
       invariants_(&nodes_, &clients_, &disk_, &operator_, &coordinator_, &clock_, kTurn) {

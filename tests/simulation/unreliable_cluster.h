@@ -15,6 +15,7 @@
 #include "common/simulated_clock.h"
 #include "tests/simulation/cluster_invariants.h"
 #include "tests/simulation/planted_bug.h"
+#include "tests/simulation/seen_faults.h"
 #include "tests/simulation/simulated_client.h"
 #include "tests/simulation/simulated_coordinator.h"
 #include "tests/simulation/simulated_disk.h"
@@ -55,6 +56,8 @@ class UnreliableCluster {
   // A coordinator of another cluster, which has an empty store and always runs.
   SimulatedCoordinator& stranger() { return stranger_; }
 
+  // Returns the kinds of faults that have happened so far.
+  const SeenFaults& seen() const { return seen_; }
   // Returns the time since the cluster's start.
   absl::Duration time() { return clock_.Now() - start_; }
 
@@ -66,6 +69,7 @@ class UnreliableCluster {
 
   const uint32_t seed_;
   ClusterHabits habits_;
+  SeenFaults seen_;
   common::SimulatedClock clock_;
   const absl::Time start_ = clock_.Now();
   SimulatedDisk disk_;
