@@ -23,6 +23,8 @@ struct PlantedBug {
       torn_commit;
   // The host of the coordinator loses the last commit that succeeded when it loses its power.
   bool lies_about_fsync = false;
+  // An agent takes a shim that has left no result for one that never received its start.
+  bool forgets_starts = false;
   // Changes a report on its way from an agent to the coordinator.
   std::function<void(v1::NodeObserved*)> report;
   // Changes a desired state on its way from the coordinator to an agent.

@@ -132,6 +132,8 @@ PlantedBug KeepsHalfCommits() { return {.name = "keeps half commits", .torn_comm
 
 PlantedBug LiesAboutFsync() { return {.name = "lies about fsync", .lies_about_fsync = true}; }
 
+PlantedBug ForgetsStarts() { return {.name = "forgets starts", .forgets_starts = true}; }
+
 PlantedBug BelievesReportsOfOlderGenerations() {
   return {.name = "believes reports of older generations", .report = LateReports()};
 }

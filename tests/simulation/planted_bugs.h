@@ -15,6 +15,9 @@ PlantedBug KeepsHalfCommits();
 // A commit is acknowledged before it is on the disk, so a power failure takes it.
 PlantedBug LiesAboutFsync();
 
+// An agent that finds no result of a shim starts the generation again, although it may have run.
+PlantedBug ForgetsStarts();
+
 // A late report that a generation has ended is taken for one about the next generation.
 PlantedBug BelievesReportsOfOlderGenerations();
 

@@ -46,13 +46,19 @@ absl::Duration ShortestGrace(const SimulatedClient& client, bool lost_node) {
 
 }  // namespace
 
-// Invariants 4 and 7.
+// Invariants 4 and 7. A generation runs once on a node, because its ranks on other nodes may have
+// talked to those of its first run (docs/decisions/0032).
 absl::Status ClusterInvariants::CheckRanks() {
   struct Holder {
     common::Generation generation;
     std::string node;
     std::set<int> ranks;
   };
+  for (const auto& node : nodes_) {
+    const auto& twice = node->processes().started_twice();
+    if (!twice.has_value()) continue;
+    return Broken(absl::StrCat(Name(*twice), " was started a second time on ", node->name()));
+  }
   std::map<common::JobId, Holder> holders;
   return ForEachLiving(nodes_, [&](const UnreliableNode& node, const SimulatedGeneration& living) {
     const auto published = published_.find(living.id);

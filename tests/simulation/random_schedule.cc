@@ -60,9 +60,35 @@ std::string Cut(Dice* dice) {
   return absl::StrCat("cut ", dice->Node(), kDirections[dice->Below(3)]);
 }
 
+std::string KillAgent(Dice* dice) {
+  static constexpr const char* kSteps[] = {"intent", "spawn", "record", "start"};
+  const std::string step = kSteps[dice->Below(4)];
+  const std::string away = dice->Time(absl::Seconds(12));
+  if (dice->OneIn(2)) return absl::StrCat("kill_agent ", dice->Node(), " ", away);
+  return absl::StrCat("kill_agent_in_start ", dice->Node(), " ", step, " ", away);
+}
+
+std::string Down(Dice* dice) {
+  static constexpr const char* kWays[] = {"reboot ", "shut_down ", "lose_power "};
+  return absl::StrCat(kWays[dice->Below(3)], dice->Node(), " ", dice->Time(absl::Seconds(20)));
+}
+
+std::string Disk(Dice* dice) {
+  switch (dice->Below(4)) {
+    case 0:
+      return absl::StrCat("disk_full ", dice->Time(absl::Seconds(10)));
+    case 1:
+      return absl::StrCat("disk_fails ", Remains(dice));
+    case 2:
+      return absl::StrCat("node_disk_full ", dice->Node(), " ", dice->Time(absl::Seconds(10)));
+    default:
+      return absl::StrCat("node_disk_fails ", dice->Node(), " ", dice->Time(absl::Seconds(10)));
+  }
+}
+
 std::string RandomEvent(int* jobs, Dice* dice) {
   const std::string job = absl::StrCat(1 + dice->Below(*jobs + 1));
-  switch (dice->Below(21)) {
+  switch (dice->Below(22)) {
     case 0:
     case 1:
     case 2:
@@ -75,12 +101,11 @@ std::string RandomEvent(int* jobs, Dice* dice) {
     case 7:
       return absl::StrCat("drop ", job);
     case 8:
-      return absl::StrCat("kill_agent ", dice->Node(), " ", dice->Time(absl::Seconds(12)));
+      return KillAgent(dice);
     case 9:
       return absl::StrCat("pause_agent ", dice->Node(), " ", dice->Time(absl::Seconds(12)));
     case 10:
-      return absl::StrCat(dice->OneIn(2) ? "reboot " : "shut_down ", dice->Node(), " ",
-                          dice->Time(absl::Seconds(20)));
+      return Down(dice);
     case 11:
     case 12:
       return absl::StrCat("break ", dice->Node(), " ", dice->Time(absl::Seconds(6)));
@@ -102,8 +127,7 @@ std::string RandomEvent(int* jobs, Dice* dice) {
     case 19:
       return absl::StrCat("pause_coordinator ", dice->Time(absl::Seconds(12)));
     default:
-      if (dice->OneIn(2)) return absl::StrCat("disk_full ", dice->Time(absl::Seconds(10)));
-      return absl::StrCat("disk_fails ", Remains(dice));
+      return Disk(dice);
   }
 }
 

@@ -52,6 +52,15 @@ class Words {
     return Bad("\"stored\", \"torn\" or \"lost\" is missing");
   }
 
+  absl::StatusOr<StartStep> TakeStep() {
+    const std::string word = Take();
+    if (word == "intent") return StartStep::kIntent;
+    if (word == "spawn") return StartStep::kSpawn;
+    if (word == "record") return StartStep::kRecord;
+    if (word == "start") return StartStep::kStart;
+    return Bad("a step of a start is missing");
+  }
+
   // Returns true and takes the word if it is among those that are left.
   bool Has(absl::string_view word) {
     const auto found = std::find(left_.begin(), left_.end(), word);
@@ -145,6 +154,13 @@ absl::Status KillShim(Words words, UnreliableCluster* cluster, UnreliableNode* n
   return words.End();
 }
 
+absl::Status KillAgentInStart(Words words, UnreliableNode* node) {
+  ACCEL_ASSIGN_OR_RETURN(const StartStep step, words.TakeStep());
+  ACCEL_ASSIGN_OR_RETURN(const absl::Duration away, words.TakeTime());
+  node->KillAgentInStart(step, away);
+  return words.End();
+}
+
 absl::Status PerformOnNode(const std::string& verb, Words words, UnreliableCluster* cluster,
                            UnreliableNode* node) {
   if (verb == "join") {
@@ -164,6 +180,12 @@ absl::Status PerformOnNode(const std::string& verb, Words words, UnreliableClust
       node->KillAgent(time);
     } else if (verb == "reboot") {
       node->Reboot(time);
+    } else if (verb == "lose_power") {
+      node->LosePower(time);
+    } else if (verb == "node_disk_full") {
+      node->disk().FailFor(time, absl::ResourceExhaustedError("No space left on device"));
+    } else if (verb == "node_disk_fails") {
+      node->disk().FailFor(time, absl::UnavailableError("Input/output error"));
     } else if (verb == "shut_down") {
       node->ShutDown(time);
     } else if (verb == "go_astray") {
@@ -201,6 +223,7 @@ absl::Status Perform(const Event& event, UnreliableCluster* cluster) {
   Words after_name = words;
   if (UnreliableNode* node = cluster->node(after_name.Take())) {
     if (verb == "kill_shim") return KillShim(std::move(after_name), cluster, node);
+    if (verb == "kill_agent_in_start") return KillAgentInStart(std::move(after_name), node);
     return PerformOnNode(verb, std::move(after_name), cluster, node);
   }
   return PerformOnCoordinator(verb, std::move(words), cluster);

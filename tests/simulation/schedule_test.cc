@@ -53,7 +53,8 @@ TEST(Schedule, EveryKindOfEventHappens) {
               ::testing::UnorderedElementsAre(
                   "submit", "cancel", "drop", "kill_agent", "kill_shim", "pause_agent", "reboot",
                   "break", "cut", "join", "go_astray", "drain", "undrain", "shut_down", "crash",
-                  "crash_at_commit", "pause_coordinator", "disk_full", "disk_fails"));
+                  "crash_at_commit", "pause_coordinator", "disk_full", "disk_fails",
+                  "kill_agent_in_start", "lose_power", "node_disk_full", "node_disk_fails"));
 }
 
 // An event of a schedule may come to nothing.
@@ -62,7 +63,9 @@ TEST(Schedule, EveryKindOfFaultTakesEffect) {
   for (uint32_t seed = 1; seed <= 60; ++seed) {
     seen.merge(Play(RandomSchedule(seed, 40), NoBug).seen);
   }
-  EXPECT_THAT(seen, ::testing::UnorderedElementsAre("torn commit"));
+  EXPECT_THAT(seen, ::testing::UnorderedElementsAre(
+                        "torn commit", "kill of an agent in a start", "write on a node that failed",
+                        "power failure on a node that had files which were not synced"));
 }
 
 // A failure that cannot be repeated cannot be explained.

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "tests/simulation/simulated_shim_folder.h"
 
 namespace accel::simulation {
 namespace {
@@ -93,6 +94,15 @@ void SimulatedProcesses::Start(const shim::StartCommand& start, common::UniqueFd
     generation.failure->code = 127;
     generation.failure->message = "The program does not exist.";
   }
+  const bool is_leaving = shim.leaves_at != absl::InfiniteFuture();
+  if (!is_leaving && !started_.insert(start.id).second) started_twice_ = start.id;
+  SimulatedShimFolder folder(disk_, start.id.job);
+  const absl::Status noted =
+      is_leaving ? absl::OkStatus() : folder.WriteStarted(start.id.generation);
+  if (!noted.ok()) {
+    generation.failure = shim::ExitFact{.kind = shim::ExitFact::Kind::kNotStarted, .code = 1};
+    generation.failure->message = "Cannot note the start in the agent's state directory.";
+  }
   for (const shim::WorkerStart& each : start.workers) {
     SimulatedWorker worker;
     worker.rank = each.rank;
@@ -104,7 +114,7 @@ void SimulatedProcesses::Start(const shim::StartCommand& start, common::UniqueFd
     generation.workers.push_back(std::move(worker));
   }
   shim.changed = true;
-  if (shim.leaves_at == absl::InfiniteFuture()) return;
+  if (!is_leaving) return;
   // The shim is already exiting and does not read the request, so the generation dies with it.
   shim::ExitFact died;
   died.kind = shim::ExitFact::Kind::kShimDied;
@@ -172,10 +182,10 @@ void SimulatedProcesses::Run(absl::Time now) {
     SimulatedShim& shim = entry->second;
     if (shim.generation.has_value()) RunGeneration(&shim, now);
     if (now >= shim.leaves_at && (!shim.generation.has_value() || !shim.generation->alive())) {
-      left_.emplace_back(entry->first, shim.generation.has_value() ? ReportOf(*shim.generation)
-                                                                   : shim::GenerationReport());
-      if (shim.generation.has_value() && !shim.asked_to_exit) {
-        results_[entry->first] = ReportOf(*shim.generation);
+      LeftShim& left = left_.emplace_back(LeftShim{entry->first, std::nullopt, shim.asked_to_exit});
+      if (shim.generation.has_value()) left.report = ReportOf(*shim.generation);
+      if (left.report.has_value() && !shim.asked_to_exit) {
+        SimulatedShimFolder(disk_, entry->first).WriteResult(*left.report);
       }
       entry = shims_.erase(entry);
     } else {
@@ -211,15 +221,14 @@ void SimulatedProcesses::Contact(absl::Time now) {
 void SimulatedProcesses::KillShim(const common::JobId& job) {
   const auto found = shims_.find(job);
   if (found == shims_.end()) return;
-  shim::GenerationReport report;
+  LeftShim left{job, std::nullopt, /*asked_to_exit=*/false};
   if (std::optional<SimulatedGeneration>& generation = found->second.generation) {
     for (SimulatedWorker& worker : generation->workers) {
       if (!worker.exit.has_value()) End(generation->id, &worker, Signalled(9));
     }
-    report = ReportOf(*generation);
-    results_[job] = report;
+    left.report = ReportOf(*generation);
   }
-  left_.emplace_back(job, std::move(report));
+  left_.push_back(std::move(left));
   shims_.erase(found);
 }
 
@@ -232,16 +241,11 @@ void SimulatedProcesses::Reboot() {
   }
   shims_.clear();
   left_.clear();
-  results_.clear();
 }
-
-void SimulatedProcesses::FindLeftAgain() { left_.assign(results_.begin(), results_.end()); }
 
 std::vector<SimulatedKill> SimulatedProcesses::TakeKills() { return std::exchange(kills_, {}); }
 
-std::vector<std::pair<common::JobId, shim::GenerationReport>> SimulatedProcesses::TakeLeft() {
-  return std::exchange(left_, {});
-}
+std::vector<LeftShim> SimulatedProcesses::TakeLeft() { return std::exchange(left_, {}); }
 
 const shim::ExitFact* SimulatedProcesses::EndOf(const common::GenerationId& id, int rank) const {
   const auto generation = ends_.find(id);

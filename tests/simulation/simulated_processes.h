@@ -12,6 +12,7 @@
 #include <map>
 #include <optional>
 #include <random>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,7 @@
 #include "common/unique_fd.h"
 #include "shim/core/generation_life.h"
 #include "shim/host/shim_host.h"
+#include "tests/simulation/node_disk.h"
 
 namespace accel::simulation {
 
@@ -68,6 +70,13 @@ struct SimulatedShim {
   absl::Time leaves_at = absl::InfiniteFuture();  // When a shim that was asked to stop exits.
 };
 
+// A shim that has exited, and what it reported last.
+struct LeftShim {
+  common::JobId job;
+  std::optional<shim::GenerationReport> report;
+  bool asked_to_exit = false;
+};
+
 // A worker that was ended by SIGKILL, and the time that it had since the stop was asked for.
 struct SimulatedKill {
   common::GenerationId id;
@@ -78,9 +87,10 @@ struct SimulatedKill {
 // The processes of one host. Not thread-safe.
 class SimulatedProcesses {
  public:
-  // `host` is the name of the host. `habits` must outlive this object.
-  SimulatedProcesses(uint32_t seed, absl::string_view host, const WorkerHabits* habits)
-      : seed_(seed), host_(host), habits_(habits) {}
+  // `host` is the name of the host. The pointers must outlive this object.
+  SimulatedProcesses(uint32_t seed, absl::string_view host, const WorkerHabits* habits,
+                     NodeDisk* disk)
+      : seed_(seed), host_(host), habits_(habits), disk_(disk) {}
 
   // Carries out all events that are due at `now`.
   void Run(absl::Time now);
@@ -100,16 +110,17 @@ class SimulatedProcesses {
   std::map<common::JobId, SimulatedShim>& shims() { return shims_; }
   const std::map<common::JobId, SimulatedShim>& shims() const { return shims_; }
 
-  // Returns the jobs whose shim has exited since the last call. The results of shims that were not
-  // asked to exit are found again by later agents, until they are forgotten.
-  std::vector<std::pair<common::JobId, shim::GenerationReport>> TakeLeft();
-  void FindLeftAgain();
-  void ForgetLeft(const common::JobId& job) { results_.erase(job); }
+  // Returns the shims that have exited since the last call. One that was not asked to exit has
+  // written its result to the disk, as far as the disk took it.
+  std::vector<LeftShim> TakeLeft();
 
   // Starts a generation. The store's socket, if any, is kept open, so that no later socket has the
   // same port.
   void Start(const shim::StartCommand& start, common::UniqueFd store_socket, absl::Time now);
   void Stop(SimulatedGeneration* generation, absl::Time now, absl::Duration grace);
+
+  // Returns a generation whose start a shim of this host has received twice, if there is one.
+  const std::optional<common::GenerationId>& started_twice() const { return started_twice_; }
 
   // Returns the workers that were killed since the last call.
   std::vector<SimulatedKill> TakeKills();
@@ -126,11 +137,13 @@ class SimulatedProcesses {
   const uint32_t seed_;
   const std::string host_;
   const WorkerHabits* const habits_;
+  NodeDisk* const disk_;
   std::map<common::JobId, SimulatedShim> shims_;
-  std::vector<std::pair<common::JobId, shim::GenerationReport>> left_;
-  std::map<common::JobId, shim::GenerationReport> results_;
+  std::vector<LeftShim> left_;
   std::vector<SimulatedKill> kills_;
   std::map<common::GenerationId, std::map<int, shim::ExitFact>> ends_;
+  std::set<common::GenerationId> started_;
+  std::optional<common::GenerationId> started_twice_;
   std::vector<common::UniqueFd> used_sockets_;
 };
 

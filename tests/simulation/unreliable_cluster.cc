@@ -23,9 +23,9 @@ UnreliableCluster::UnreliableCluster(uint32_t seed, const PlantedBug* bug)
       stranger_("another", &disk_of_stranger_, bug, &clock_),
       invariants_(&nodes_, &clients_, &disk_, &operator_, &coordinator_, &clock_, kTurn) {
   for (int i = 0; i < kNodes; ++i) {
-    nodes_.push_back(std::make_unique<UnreliableNode>(absl::StrCat("n", i + 1), /*gpus=*/i,
-                                                      seed * 7 + static_cast<uint32_t>(i),
-                                                      &habits_.nodes, bug, &coordinator_, &clock_));
+    nodes_.push_back(std::make_unique<UnreliableNode>(
+        absl::StrCat("n", i + 1), /*gpus=*/i, seed * 7 + static_cast<uint32_t>(i), &habits_.nodes,
+        bug, &seen_, &coordinator_, &clock_));
   }
 }
 

@@ -9,16 +9,20 @@ namespace {
 constexpr absl::Duration kLastMessages = absl::Milliseconds(500);
 // The longest time that a shutdown takes.
 constexpr absl::Duration kShutdown = absl::Seconds(8);
+constexpr char kClusterId[] = "cluster_id";
 
 }  // namespace
 
 UnreliableNode::UnreliableNode(std::string name, int gpus, uint32_t seed, const Habits* habits,
-                               const PlantedBug* bug, SimulatedCoordinator* coordinator,
-                               common::Clock* clock)
+                               const PlantedBug* bug, SeenFaults* seen,
+                               SimulatedCoordinator* coordinator, common::Clock* clock)
     : name_(std::move(name)),
       gpus_(gpus),
+      bug_(*bug),
+      seen_(*seen),
       clock_(clock),
-      processes_(seed, name_, &habits->workers),
+      disk_(seed, seen, clock),
+      processes_(seed, name_, &habits->workers, &disk_),
       link_(seed, &habits->network, bug, coordinator, clock) {
   StartAgent();
 }
@@ -33,17 +37,18 @@ void UnreliableNode::StartAgent() {
   identity.set_interface("lo");
   identity.mutable_inventory()->set_cpus(8);
   for (int i = 0; i < gpus_; ++i) identity.mutable_inventory()->add_gpus()->set_index(i);
-  shims_ = std::make_unique<SimulatedShims>(&processes_, clock_);
+  shims_ = std::make_unique<SimulatedShims>(boot_id(), &bug_, &processes_, &disk_, clock_);
   sockets_.push_back(std::make_unique<agent::StoreSockets>("127.0.0.1", 2));
   agent_ = std::make_unique<agent::Agent>(
       agent::Agent::Options{.identity = identity,
                             .base_env = {},
                             .jobs_dir = "/nonexistent",
-                            .cluster = cluster_,
+                            .cluster = disk_.Read(kClusterId).value_or(""),
                             .remember_cluster =
                                 [this](const std::string& cluster) {
-                                  cluster_ = cluster;
-                                  return absl::OkStatus();
+                                  absl::Status written = disk_.Write(kClusterId, cluster);
+                                  if (written.ok()) disk_.Sync(kClusterId);
+                                  return written;
                                 }},
       agent::Agent::Dependencies{.shims = shims_.get(),
                                  .link = &link_,
@@ -60,6 +65,15 @@ void UnreliableNode::KillAgent(absl::Duration away) {
   shims_.reset();
   link_.Break(kLastMessages);
   processes_.AgentGone(clock_->Now());
+}
+
+void UnreliableNode::KillAgentInStart(StartStep step, absl::Duration away) {
+  if (agent_ == nullptr) return;
+  away_after_start_ = away;
+  shims_->DieAfter(step, [this] {
+    seen_.insert("kill of an agent in a start");
+    link_.Break(kLastMessages);  // So the rest of the turn sends nothing.
+  });
 }
 
 void UnreliableNode::KillShim(const common::JobId& job) {
@@ -85,6 +99,11 @@ void UnreliableNode::Reboot(absl::Duration away) {
   start_at_ = clock_->Now() + away;
 }
 
+void UnreliableNode::LosePower(absl::Duration away) {
+  Reboot(away);
+  disk_.LosePower();
+}
+
 void UnreliableNode::GoAstray(SimulatedCoordinator* stranger, absl::Duration time) {
   link_.GoTo(stranger);
   astray_until_ = clock_->Now() + time;
@@ -94,6 +113,8 @@ void UnreliableNode::EndFaults() {
   astray_until_ = absl::InfinitePast();
   paused_until_ = absl::InfinitePast();
   start_at_ = absl::InfinitePast();
+  disk_.Repair();
+  if (shims_ != nullptr) shims_->LetLive();
 }
 
 void UnreliableNode::Run() {
@@ -106,7 +127,9 @@ void UnreliableNode::Run() {
   if (!agent_runs()) return;
   const int stops = shims_->stops();
   // A new agent starts, as a supervisor would do.
-  if (!agent_->RunOnce().ok()) return KillAgent(absl::ZeroDuration());
+  const bool failed = !agent_->RunOnce().ok();
+  if (shims_->died()) return KillAgent(away_after_start_);
+  if (failed) return KillAgent(absl::ZeroDuration());
   obeyed_a_stranger_ |= link_.is_astray() && shims_->stops() > stops;
 }
 
