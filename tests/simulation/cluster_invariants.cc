@@ -58,6 +58,7 @@ absl::Status ClusterInvariants::TakeJobs(const std::vector<coordinator::JobPtr>&
     ACCEL_RETURN_IF_ERROR(CheckDrains(*job));
     ACCEL_RETURN_IF_ERROR(CheckLosses(*job));
     ACCEL_RETURN_IF_ERROR(CheckEnd(*job));
+    ACCEL_RETURN_IF_ERROR(CheckCauses(*job));
     const SimulatedClient* client = ClientOf(id);
     if (client == nullptr) continue;
     ACCEL_RETURN_IF_ERROR(CheckCancelled(*job, client->cancelled_at()));
@@ -217,8 +218,9 @@ absl::Status ClusterInvariants::CheckSuccess(const v1::Job& job) const {
     for (int i = 0; i < placement.processes(); ++i) {
       const int rank = placement.first_rank() + i;
       const bool ended_well = std::any_of(nodes_.begin(), nodes_.end(), [&](const auto& node) {
-        const shim::ExitFact* end = node->processes().EndOf(current, rank);
-        return node->id() == placement.node_id() && end != nullptr && end->ok();
+        const auto& ends = node->processes().EndsOf(current);
+        const auto end = ends.find(rank);
+        return node->id() == placement.node_id() && end != ends.end() && end->second.how.ok();
       });
       if (ended_well) continue;
       return Broken(absl::StrCat(Name(current), " has succeeded, but rank ", rank, " has not"));

@@ -14,6 +14,7 @@
 #include "common/ids.h"
 #include "coordinator/coordinator.h"
 #include "tests/simulation/node_silence.h"
+#include "tests/simulation/seen_faults.h"
 #include "tests/simulation/simulated_client.h"
 #include "tests/simulation/simulated_coordinator.h"
 #include "tests/simulation/simulated_disk.h"
@@ -31,12 +32,13 @@ class ClusterInvariants {
   // The pointers must outlive this object. `turn` is the time between two checks.
   ClusterInvariants(const Nodes* nodes, const Clients* clients, const SimulatedDisk* disk,
                     const SimulatedOperator* drains, SimulatedCoordinator* coordinator,
-                    common::Clock* clock, absl::Duration turn)
+                    SeenFaults* seen, common::Clock* clock, absl::Duration turn)
       : nodes_(*nodes),
         clients_(*clients),
         disk_(*disk),
         drains_(*drains),
         coordinator_(*coordinator),
+        seen_(*seen),
         clock_(*clock),
         silence_(turn) {}
 
@@ -61,6 +63,11 @@ class ClusterInvariants {
     uint64_t socket = 0;     // The store socket that was planned for it. 0 if it has no store.
     std::string address;     // The address of that socket.
     bool lost_node = false;  // A lost node has been its cause.
+    // The rank whose failure is the cause, and the time before which the coordinator knows that it
+    // did not fail. InfinitePast if it may not know.
+    int blamed = -1;
+    absl::Time blamed_not_before = absl::InfinitePast();
+    bool over = false;
   };
 
   const SimulatedClient* ClientOf(const common::JobId& job) const;
@@ -71,6 +78,9 @@ class ClusterInvariants {
   absl::Status CheckDrains(const v1::Job& job) const;
   absl::Status CheckLosses(const v1::Job& job);
   absl::Status CheckEnd(const v1::Job& job);
+  absl::Status CheckCauses(const v1::Job& job);
+  void NoteCause(const common::GenerationId& id, const v1::FailureCause& cause);
+  absl::Status CheckCause(const common::GenerationId& id);
   absl::Status CheckSuccess(const v1::Job& job) const;
   absl::Status CheckNotForgotten(const std::map<common::JobId, coordinator::JobPtr>& before) const;
   absl::Status CheckRanks();
@@ -87,6 +97,7 @@ class ClusterInvariants {
   const SimulatedDisk& disk_;
   const SimulatedOperator& drains_;
   SimulatedCoordinator& coordinator_;
+  SeenFaults& seen_;
   common::Clock& clock_;
   std::map<common::JobId, coordinator::JobPtr> jobs_;
   std::map<common::GenerationId, Published> published_;

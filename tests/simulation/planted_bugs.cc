@@ -138,6 +138,11 @@ PlantedBug BelievesReportsOfOlderGenerations() {
   return {.name = "believes reports of older generations", .report = LateReports()};
 }
 
+PlantedBug TrustsTheOrderOfReports() {
+  return {.name = "trusts the order of reports",
+          .report = [](v1::NodeObserved* report) { report->clear_made_us(); }};
+}
+
 PlantedBug StopsWithoutGrace() {
   return {.name = "stops without grace", .desired = [](v1::NodeDesired* desired) {
             for (v1::DesiredGeneration& each : *desired->mutable_generations()) {

@@ -21,6 +21,10 @@ PlantedBug ForgetsStarts();
 // A late report that a generation has ended is taken for one about the next generation.
 PlantedBug BelievesReportsOfOlderGenerations();
 
+// The coordinator does not learn when a report was made, so the order in which failures are
+// reported decides which of them was the first.
+PlantedBug TrustsTheOrderOfReports();
+
 // A stop reaches the agent without its grace.
 PlantedBug StopsWithoutGrace();
 

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "common/log.h"
 #include "tests/simulation/play.h"
@@ -106,6 +107,21 @@ TEST(PlantedBugs, AGenerationThatIsStartedTwice) {
       2.4s node_disk_fails n3 5s)",
                      ForgetsStarts),
               Contains(HasSubstr("was started a second time")));
+}
+
+// What fails on n1 is often reported late.
+TEST(PlantedBugs, AFailureThatIsReportedFirst) {
+  std::string text = R"(
+      seed 1
+      2s submit 1 nodes=3 processes=2 cpu max_restarts=3
+      2s submit 2 nodes=3 processes=2 cpu max_restarts=3
+      2s submit 3 nodes=3 processes=2 cpu max_restarts=3
+      )";
+  for (int second = 4; second < 20; second += 3) {
+    absl::StrAppend(&text, second, "s cut n1 up\n", second + 1, ".5s join n1\n");
+  }
+  EXPECT_THAT(FindIn(text, TrustsTheOrderOfReports),
+              Contains(HasSubstr("is the cause of the end of")));
 }
 
 TEST(PlantedBugs, AUsedSocketThatIsOfferedAgain) {

@@ -118,6 +118,10 @@ std::string RandomEvent(int* jobs, Dice* dice) {
       if (dice->OneIn(2)) return absl::StrCat("undrain ", dice->Node());
       return absl::StrCat("drain ", dice->Node(), dice->OneIn(2) ? " now" : "");
     case 15:
+      if (dice->OneIn(4)) {
+        return absl::StrCat("set_clock ", dice->Node(), dice->OneIn(2) ? " -" : " ",
+                            dice->Time(absl::Hours(2)));
+      }
       return absl::StrCat("join ", dice->Node());
     case 16:
     case 17:

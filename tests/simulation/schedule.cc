@@ -180,6 +180,8 @@ absl::Status PerformOnNode(const std::string& verb, Words words, UnreliableClust
       node->KillAgent(time);
     } else if (verb == "reboot") {
       node->Reboot(time);
+    } else if (verb == "set_clock") {
+      node->host_clock().SetWall(time);
     } else if (verb == "lose_power") {
       node->LosePower(time);
     } else if (verb == "node_disk_full") {

@@ -49,12 +49,12 @@ TEST(Schedule, EveryKindOfEventHappens) {
   for (const Event& event : RandomSchedule(1, 2'000).events) {
     verbs.insert(event.words.substr(0, event.words.find(' ')));
   }
-  EXPECT_THAT(verbs,
-              ::testing::UnorderedElementsAre(
-                  "submit", "cancel", "drop", "kill_agent", "kill_shim", "pause_agent", "reboot",
-                  "break", "cut", "join", "go_astray", "drain", "undrain", "shut_down", "crash",
-                  "crash_at_commit", "pause_coordinator", "disk_full", "disk_fails",
-                  "kill_agent_in_start", "lose_power", "node_disk_full", "node_disk_fails"));
+  EXPECT_THAT(verbs, ::testing::UnorderedElementsAre(
+                         "submit", "cancel", "drop", "kill_agent", "kill_shim", "pause_agent",
+                         "reboot", "break", "cut", "join", "go_astray", "drain", "undrain",
+                         "shut_down", "crash", "crash_at_commit", "pause_coordinator", "disk_full",
+                         "disk_fails", "kill_agent_in_start", "set_clock", "lose_power",
+                         "node_disk_full", "node_disk_fails"));
 }
 
 // An event of a schedule may come to nothing.
@@ -65,7 +65,8 @@ TEST(Schedule, EveryKindOfFaultTakesEffect) {
   }
   EXPECT_THAT(seen, ::testing::UnorderedElementsAre(
                         "torn commit", "kill of an agent in a start", "write on a node that failed",
-                        "power failure on a node that had files which were not synced"));
+                        "power failure on a node that had files which were not synced",
+                        "cause among several failures"));
 }
 
 // A failure that cannot be repeated cannot be explained.

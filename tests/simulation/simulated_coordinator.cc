@@ -7,9 +7,9 @@
 
 namespace accel::simulation {
 
-SimulatedCoordinator::SimulatedCoordinator(std::string cluster, SimulatedDisk* disk,
+SimulatedCoordinator::SimulatedCoordinator(std::string cluster, uint32_t seed, SimulatedDisk* disk,
                                            const PlantedBug* bug, common::Clock* time)
-    : cluster_(std::move(cluster)), disk_(disk), bug_(*bug), time_(time), clock_(time) {}
+    : cluster_(std::move(cluster)), disk_(disk), bug_(*bug), time_(time), clock_(seed, time) {}
 
 SimulatedCoordinator::~SimulatedCoordinator() {
   Kill(Remains::kWhole, absl::InfiniteDuration(), false);

@@ -11,29 +11,19 @@
 #include "absl/time/time.h"
 #include "common/clock.h"
 #include "coordinator/coordinator_loop.h"
+#include "tests/simulation/host_clock.h"
 #include "tests/simulation/planted_bug.h"
 #include "tests/simulation/simulated_disk.h"
 
 namespace accel::simulation {
 
-// The monotonic clock of a host, which starts again with each boot.
-class HostClock final : public common::Clock {
- public:
-  explicit HostClock(common::Clock* time) : time_(time) {}
-  absl::Time Now() override { return time_->Now() - ahead_; }
-  void Reboot() { ahead_ = time_->Now() - absl::UnixEpoch() - absl::Seconds(20); }
-
- private:
-  common::Clock* const time_;
-  absl::Duration ahead_;
-};
-
 // Not thread-safe.
 class SimulatedCoordinator {
  public:
-  // The pointers must outlive this object.
-  SimulatedCoordinator(std::string cluster, SimulatedDisk* disk, const PlantedBug* bug,
-                       common::Clock* time);
+  // The pointers must outlive this object. The clock of the host is another than `time`, except
+  // that its wall clock is right, because the coordinator stamps jobs with it.
+  SimulatedCoordinator(std::string cluster, uint32_t seed, SimulatedDisk* disk,
+                       const PlantedBug* bug, common::Clock* time);
   ~SimulatedCoordinator();
 
   // Runs the loop once, unless the process is paused. Starts a process if it is time. Returns an

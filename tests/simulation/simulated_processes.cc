@@ -135,9 +135,10 @@ void SimulatedProcesses::Stop(SimulatedGeneration* generation, absl::Time now,
 }
 
 void SimulatedProcesses::End(const common::GenerationId& id, SimulatedWorker* worker,
-                             const shim::ExitFact& how) {
-  worker->exit = how;
-  ends_[id].emplace(worker->rank, how);
+                             const WorkerEnd& end) {
+  worker->exit = end.how;
+  worker->ended_at = clock_->Now();
+  ends_[id].emplace(worker->rank, end);
 }
 
 void SimulatedProcesses::RunGeneration(SimulatedShim* shim, absl::Time now) {
@@ -155,14 +156,13 @@ void SimulatedProcesses::RunGeneration(SimulatedShim* shim, absl::Time now) {
   for (SimulatedWorker& worker : generation.workers) {
     if (worker.exit.has_value()) continue;
     if (now >= generation.life.kill_at()) {
-      End(generation.id, &worker, Signalled(9));
+      End(generation.id, &worker, {Signalled(9), now});
       kills_.push_back({generation.id, worker.rank, now - generation.stopped_at});
     } else if (now >= worker.ends_at) {
-      End(generation.id, &worker, worker.by_itself);
+      End(generation.id, &worker, {worker.by_itself, now, /*by_itself=*/true});
     } else if (now >= worker.obeys_at) {
-      End(generation.id, &worker, Signalled(15));
+      End(generation.id, &worker, {Signalled(15), now});
     }
-    if (worker.exit.has_value()) worker.ended_at = now;
     any_runs |= !worker.exit.has_value();
   }
   if (!any_runs && generation.alive()) {
@@ -218,13 +218,13 @@ void SimulatedProcesses::Contact(absl::Time now) {
   }
 }
 
-void SimulatedProcesses::KillShim(const common::JobId& job) {
+void SimulatedProcesses::KillShim(const common::JobId& job, absl::Time now) {
   const auto found = shims_.find(job);
   if (found == shims_.end()) return;
   LeftShim left{job, std::nullopt, /*asked_to_exit=*/false};
   if (std::optional<SimulatedGeneration>& generation = found->second.generation) {
     for (SimulatedWorker& worker : generation->workers) {
-      if (!worker.exit.has_value()) End(generation->id, &worker, Signalled(9));
+      if (!worker.exit.has_value()) End(generation->id, &worker, {Signalled(9), now});
     }
     left.report = ReportOf(*generation);
   }
@@ -232,11 +232,11 @@ void SimulatedProcesses::KillShim(const common::JobId& job) {
   shims_.erase(found);
 }
 
-void SimulatedProcesses::Reboot() {
+void SimulatedProcesses::Reboot(absl::Time now) {
   for (auto& [job, shim] : shims_) {
     if (!shim.generation.has_value()) continue;
     for (SimulatedWorker& worker : shim.generation->workers) {
-      if (!worker.exit.has_value()) End(shim.generation->id, &worker, Signalled(9));
+      if (!worker.exit.has_value()) End(shim.generation->id, &worker, {Signalled(9), now});
     }
   }
   shims_.clear();
@@ -247,11 +247,10 @@ std::vector<SimulatedKill> SimulatedProcesses::TakeKills() { return std::exchang
 
 std::vector<LeftShim> SimulatedProcesses::TakeLeft() { return std::exchange(left_, {}); }
 
-const shim::ExitFact* SimulatedProcesses::EndOf(const common::GenerationId& id, int rank) const {
+const std::map<int, WorkerEnd>& SimulatedProcesses::EndsOf(const common::GenerationId& id) const {
+  static const std::map<int, WorkerEnd> kNone;
   const auto generation = ends_.find(id);
-  if (generation == ends_.end()) return nullptr;
-  const auto worker = generation->second.find(rank);
-  return worker == generation->second.end() ? nullptr : &worker->second;
+  return generation == ends_.end() ? kNone : generation->second;
 }
 
 }  // namespace accel::simulation

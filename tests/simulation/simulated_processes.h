@@ -18,6 +18,7 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "common/clock.h"
 #include "common/ids.h"
 #include "common/unique_fd.h"
 #include "shim/core/generation_life.h"
@@ -44,7 +45,7 @@ struct SimulatedWorker {
   shim::ExitFact by_itself;                      // How it then ends.
   absl::Time obeys_at = absl::InfiniteFuture();  // When it obeys a SIGTERM that it has received.
   std::optional<shim::ExitFact> exit;
-  absl::Time ended_at;
+  absl::Time ended_at;  // By the clock of the host.
 };
 
 struct SimulatedGeneration {
@@ -77,6 +78,13 @@ struct LeftShim {
   bool asked_to_exit = false;
 };
 
+// How a worker really ended, even if no agent has reported it.
+struct WorkerEnd {
+  shim::ExitFact how;
+  absl::Time at;           // The true time.
+  bool by_itself = false;  // It was not ended by a signal of its shim or of a fault.
+};
+
 // A worker that was ended by SIGKILL, and the time that it had since the stop was asked for.
 struct SimulatedKill {
   common::GenerationId id;
@@ -87,10 +95,11 @@ struct SimulatedKill {
 // The processes of one host. Not thread-safe.
 class SimulatedProcesses {
  public:
-  // `host` is the name of the host. The pointers must outlive this object.
+  // `host` is the name of the host, and `clock` is its monotonic clock, which the ends of workers
+  // are reported by. The pointers must outlive this object.
   SimulatedProcesses(uint32_t seed, absl::string_view host, const WorkerHabits* habits,
-                     NodeDisk* disk)
-      : seed_(seed), host_(host), habits_(habits), disk_(disk) {}
+                     NodeDisk* disk, common::Clock* clock)
+      : seed_(seed), host_(host), habits_(habits), disk_(disk), clock_(clock) {}
 
   // Carries out all events that are due at `now`.
   void Run(absl::Time now);
@@ -102,9 +111,9 @@ class SimulatedProcesses {
   // stopped once it is too long ago (invariant 4).
   void Contact(absl::Time now);
   // Kills a shim whose agent lives. The agent then ends the job's processes.
-  void KillShim(const common::JobId& job);
+  void KillShim(const common::JobId& job, absl::Time now);
   // Kills everything, as a reboot does. No shim reports anything.
-  void Reboot();
+  void Reboot(absl::Time now);
 
   bool empty() const { return shims_.empty(); }
   std::map<common::JobId, SimulatedShim>& shims() { return shims_; }
@@ -125,23 +134,24 @@ class SimulatedProcesses {
   // Returns the workers that were killed since the last call.
   std::vector<SimulatedKill> TakeKills();
 
-  // Returns how a rank ended, even if no agent has reported it. Returns null if the rank has not
-  // ended or never ran here.
-  const shim::ExitFact* EndOf(const common::GenerationId& id, int rank) const;
+  // Returns how the ranks of a generation ended, by rank. A rank that has not ended, or never ran
+  // here, is missing.
+  const std::map<int, WorkerEnd>& EndsOf(const common::GenerationId& id) const;
 
  private:
   void RunGeneration(SimulatedShim* shim, absl::Time now);
   void Abandon(SimulatedGeneration* generation, absl::Time now);
-  void End(const common::GenerationId& id, SimulatedWorker* worker, const shim::ExitFact& how);
+  void End(const common::GenerationId& id, SimulatedWorker* worker, const WorkerEnd& end);
 
   const uint32_t seed_;
   const std::string host_;
   const WorkerHabits* const habits_;
   NodeDisk* const disk_;
+  common::Clock* const clock_;
   std::map<common::JobId, SimulatedShim> shims_;
   std::vector<LeftShim> left_;
   std::vector<SimulatedKill> kills_;
-  std::map<common::GenerationId, std::map<int, shim::ExitFact>> ends_;
+  std::map<common::GenerationId, std::map<int, WorkerEnd>> ends_;
   std::set<common::GenerationId> started_;
   std::optional<common::GenerationId> started_twice_;
   std::vector<common::UniqueFd> used_sockets_;

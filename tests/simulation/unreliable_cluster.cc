@@ -19,9 +19,9 @@ UnreliableCluster::UnreliableCluster(uint32_t seed, const PlantedBug* bug)
     : seed_(seed),
       disk_(seed, &habits_.disk, bug, &seen_, &clock_),
       disk_of_stranger_(seed + 1, &habits_.disk, bug, &seen_, &clock_),
-      coordinator_("home", &disk_, bug, &clock_),
-      stranger_("another", &disk_of_stranger_, bug, &clock_),
-      invariants_(&nodes_, &clients_, &disk_, &operator_, &coordinator_, &clock_, kTurn) {
+      coordinator_("home", seed, &disk_, bug, &clock_),
+      stranger_("another", seed + 1, &disk_of_stranger_, bug, &clock_),
+      invariants_(&nodes_, &clients_, &disk_, &operator_, &coordinator_, &seen_, &clock_, kTurn) {
   for (int i = 0; i < kNodes; ++i) {
     nodes_.push_back(std::make_unique<UnreliableNode>(
         absl::StrCat("n", i + 1), /*gpus=*/i, seed * 7 + static_cast<uint32_t>(i), &habits_.nodes,

@@ -41,7 +41,9 @@ void UnreliableLink::Open() {
   connect_at_ = clock_->Now() + backoff_.Next();
   if (!coordinator_->runs() || !up_ || !down_) return;
   stream_ = std::make_shared<Stream>();
-  ++number_;
+  precision_.Begin(++number_, clock_->Now());
+  arrived_.clear();
+  published_ = 0;
   stream_->life = coordinator_->life();
   stream_->session = coordinator_->process()->OpenAgentSession(
       coordinator::Owner(),
@@ -51,6 +53,10 @@ void UnreliableLink::Open() {
                 const std::shared_ptr<Stream> stream = weak.lock();
                 if (stream == nullptr) return;
                 stream->accepted = true;
+                if (stream == stream_) {
+                  published_ = desired->node.version();
+                  published_at_ = clock_->Now();
+                }
                 NoteHeard(*stream);
                 const absl::Time earlier =
                     stream->down.empty() ? absl::InfinitePast() : stream->down.back().first;
@@ -68,7 +74,8 @@ void UnreliableLink::Deliver(Stream* stream) {
   if (!up_ || !coordinator_->runs() || stream->life != coordinator_->life()) return;
   bool any = false;
   while (!stream->up.empty() && clock_->Now() >= stream->up.front().first) {
-    v1::NodeObserved report = std::move(stream->up.front().second);
+    Sent sent = std::move(stream->up.front().second);
+    v1::NodeObserved& report = sent.report;
     stream->up.pop_front();
     const bool again = report.sequence() <= stream->delivered;
     // The coordinator reads only the last report of a turn. A repeated one must not hide a new one.
@@ -76,11 +83,12 @@ void UnreliableLink::Deliver(Stream* stream) {
     any = true;
     if (!again && Chance() < habits_.doubled) {
       const absl::Time earlier = stream->up.empty() ? clock_->Now() : stream->up.back().first;
-      stream->up.emplace_back(Arrival(earlier), report);
+      stream->up.emplace_back(Arrival(earlier), sent);
     }
     stream->delivered = std::max(stream->delivered, report.sequence());
     if (stream == stream_.get() && !again) stream->heard_at = clock_->Now();
     if (stream->accepted) NoteHeard(*stream);
+    if (stream == stream_.get()) arrived_.emplace_back(report.applied_version(), sent.at);
     if (bug_.report) bug_.report(&report);
     // The coordinator's own reader, which a stream of gRPC also has.
     absl::StatusOr<coordinator::NodeReport> read =
@@ -130,7 +138,19 @@ void UnreliableLink::RunBroken() {
   }
 }
 
+// Notes how long the messages took that the coordinator has read in its last turn.
+void UnreliableLink::NotePrecision() {
+  if (!coordinator_->runs()) return;
+  for (const auto& [version, sent_at] : std::exchange(arrived_, {})) {
+    precision_.CameUp(clock_->Now() - sent_at, clock_->Now());
+    if (published_ == 0 || version != published_) continue;
+    published_ = 0;
+    precision_.WentDown(sent_at - published_at_, clock_->Now());
+  }
+}
+
 void UnreliableLink::Run(bool agent_runs) {
+  NotePrecision();
   RunKeepalives(agent_runs);
   if (agent_runs) {
     if (stream_ != nullptr && IsReset()) Break(absl::ZeroDuration());
@@ -171,7 +191,7 @@ void UnreliableLink::Cut(bool up, bool down) {
 void UnreliableLink::Report(v1::NodeObserved observed) {
   if (stream_ == nullptr) return;
   const absl::Time earlier = stream_->up.empty() ? absl::InfinitePast() : stream_->up.back().first;
-  stream_->up.emplace_back(Arrival(earlier), std::move(observed));
+  stream_->up.emplace_back(Arrival(earlier), Sent{std::move(observed), clock_->Now()});
 }
 
 std::optional<v1::NodeDesired> UnreliableLink::TakeDesired(uint64_t session) {

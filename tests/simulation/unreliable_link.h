@@ -20,6 +20,7 @@
 #include <optional>
 #include <random>
 #include <utility>
+#include <vector>
 
 #include "absl/time/time.h"
 #include "agent/coordinator_link.h"
@@ -27,6 +28,7 @@
 #include "common/clock.h"
 #include "common/unique_fd.h"
 #include "coordinator/report_reader.h"
+#include "tests/simulation/clock_precision.h"
 #include "tests/simulation/simulated_coordinator.h"
 
 namespace accel::simulation {
@@ -70,6 +72,11 @@ class UnreliableLink final : public agent::CoordinatorLink {
     return !is_astray() && stream_ != nullptr && stream_->accepted && stream_->session != nullptr;
   }
 
+  // Returns what the messages so far can tell the coordinator about the clock of this node.
+  const ClockPrecision& precision() const { return precision_; }
+  // Returns the number of the newest stream.
+  uint64_t newest_stream() const { return number_; }
+
   uint64_t session() override { return stream_ == nullptr ? 0 : number_; }
   void Report(v1::NodeObserved observed) override;
   std::optional<v1::NodeDesired> TakeDesired(uint64_t session) override;
@@ -81,11 +88,16 @@ class UnreliableLink final : public agent::CoordinatorLink {
   template <typename Message>
   using Queue = std::deque<std::pair<absl::Time, Message>>;
 
+  struct Sent {
+    v1::NodeObserved report;
+    absl::Time at;
+  };
+
   struct Stream {
     uint64_t life = 0;                                   // The coordinator's process.
     std::unique_ptr<coordinator::AgentSession> session;  // Null once the coordinator has closed it.
     coordinator::ReportReader reader;
-    Queue<v1::NodeObserved> up;
+    Queue<Sent> up;
     Queue<coordinator::DesiredPtr> down;
     uint64_t delivered = 0;                      // The highest sequence number delivered.
     absl::Time heard_at = absl::InfinitePast();  // When a report was last delivered.
@@ -101,6 +113,7 @@ class UnreliableLink final : public agent::CoordinatorLink {
   bool IsReset() const;
   void Connect(SimulatedCoordinator* coordinator);
   void NoteHeard(const Stream& stream);
+  void NotePrecision();
   absl::Time Arrival(absl::Time after);
   double Chance() { return std::uniform_real_distribution<double>(0, 1)(random_); }
 
@@ -122,6 +135,11 @@ class UnreliableLink final : public agent::CoordinatorLink {
   std::optional<absl::Time> agent_closes_at_;
   std::optional<absl::Time> coordinator_closes_at_;
   absl::Time last_heard_ = absl::InfinitePast();
+  ClockPrecision precision_;
+  std::vector<std::pair<uint64_t, absl::Time>>
+      arrived_;             // Versions that reports answer, when sent.
+  uint64_t published_ = 0;  // The newest version from the coordinator. 0 if it was answered.
+  absl::Time published_at_;
 };
 
 }  // namespace accel::simulation

@@ -21,8 +21,9 @@ UnreliableNode::UnreliableNode(std::string name, int gpus, uint32_t seed, const 
       bug_(*bug),
       seen_(*seen),
       clock_(clock),
+      host_clock_(seed, clock),
       disk_(seed, seen, clock),
-      processes_(seed, name_, &habits->workers, &disk_),
+      processes_(seed, name_, &habits->workers, &disk_, &host_clock_),
       link_(seed, &habits->network, bug, coordinator, clock) {
   StartAgent();
 }
@@ -43,6 +44,7 @@ void UnreliableNode::StartAgent() {
       agent::Agent::Options{.identity = identity,
                             .base_env = {},
                             .jobs_dir = "/nonexistent",
+                            .wall = [this] { return host_clock_.Wall(); },
                             .cluster = disk_.Read(kClusterId).value_or(""),
                             .remember_cluster =
                                 [this](const std::string& cluster) {
@@ -54,7 +56,7 @@ void UnreliableNode::StartAgent() {
                                  .link = &link_,
                                  .store_sockets = sockets_.back().get(),
                                  .relays = &relays_,
-                                 .clock = clock_});
+                                 .clock = &host_clock_});
 }
 
 void UnreliableNode::KillAgent(absl::Duration away) {
@@ -77,7 +79,7 @@ void UnreliableNode::KillAgentInStart(StartStep step, absl::Duration away) {
 }
 
 void UnreliableNode::KillShim(const common::JobId& job) {
-  if (agent_ != nullptr) processes_.KillShim(job);
+  if (agent_ != nullptr) processes_.KillShim(job, clock_->Now());
 }
 
 void UnreliableNode::ShutDown(absl::Duration away) {
@@ -92,7 +94,8 @@ void UnreliableNode::Reboot(absl::Duration away) {
   agent_.reset();
   shims_.reset();
   link_.Break(absl::InfiniteDuration());
-  processes_.Reboot();
+  processes_.Reboot(clock_->Now());
+  host_clock_.Reboot();
   agent_died_at_ = clock_->Now();
   ++boot_;
   paused_until_ = absl::InfinitePast();

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "agent/agent.h"
+#include "tests/simulation/host_clock.h"
 #include "tests/simulation/node_disk.h"
 #include "tests/simulation/seen_faults.h"
 #include "tests/simulation/simulated_coordinator.h"
@@ -58,6 +59,7 @@ class UnreliableNode {
   void EndFaults();
 
   NodeDisk& disk() { return disk_; }
+  HostClock& host_clock() { return host_clock_; }
   UnreliableLink& link() { return link_; }
   const UnreliableLink& link() const { return link_; }
   // Returns true if an agent runs and is not paused.
@@ -79,6 +81,7 @@ class UnreliableNode {
   const PlantedBug& bug_;
   SeenFaults& seen_;
   common::Clock* const clock_;
+  HostClock host_clock_;
   NodeDisk disk_;
   SimulatedProcesses processes_;
   UnreliableLink link_;
