@@ -25,7 +25,21 @@ bool IsOver(const v1::Job& job, const v1::GenerationRecord& generation) {
 
 }  // namespace
 
+// Only a rank that really hangs is found to hang.
+absl::Status ClusterInvariants::CheckHang(const v1::Job& job) const {
+  const v1::FailureCause& cause = job.cause();
+  if (cause.exit().kind() != v1::ExitRecord::HUNG) return absl::OkStatus();
+  seen_.insert("rank that hangs");
+  const common::GenerationId id{common::JobId(job.job_id()), cause.generation()};
+  for (const auto& node : nodes_) {
+    if (node->processes().HasHung(id, cause.rank())) return absl::OkStatus();
+  }
+  return Broken(absl::StrCat("rank ", cause.rank(), " of ", Name(id), " does not hang, but ",
+                             cause.exit().message()));
+}
+
 absl::Status ClusterInvariants::CheckCauses(const v1::Job& job) {
+  ACCEL_RETURN_IF_ERROR(CheckHang(job));
   for (const v1::GenerationRecord& generation : job.generations()) {
     const common::GenerationId id{common::JobId(job.job_id()), generation.generation()};
     Published& published = published_.at(id);

@@ -59,6 +59,7 @@ absl::Status ClusterInvariants::TakeJobs(const std::vector<coordinator::JobPtr>&
     ACCEL_RETURN_IF_ERROR(CheckLosses(*job));
     ACCEL_RETURN_IF_ERROR(CheckEnd(*job));
     ACCEL_RETURN_IF_ERROR(CheckCauses(*job));
+    ACCEL_RETURN_IF_ERROR(CheckGrowth(*job));
     const SimulatedClient* client = ClientOf(id);
     if (client == nullptr) continue;
     ACCEL_RETURN_IF_ERROR(CheckCancelled(*job, client->cancelled_at()));

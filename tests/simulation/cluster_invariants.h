@@ -68,6 +68,7 @@ class ClusterInvariants {
     int blamed = -1;
     absl::Time blamed_not_before = absl::InfinitePast();
     bool over = false;
+    bool grows = false;  // It is stopped so that its job can grow.
   };
 
   const SimulatedClient* ClientOf(const common::JobId& job) const;
@@ -79,6 +80,9 @@ class ClusterInvariants {
   absl::Status CheckLosses(const v1::Job& job);
   absl::Status CheckEnd(const v1::Job& job);
   absl::Status CheckCauses(const v1::Job& job);
+  absl::Status CheckHang(const v1::Job& job) const;
+  absl::Status CheckGrowth(const v1::Job& job);
+  bool HasReportedCheckpoint(const common::GenerationId& id) const;
   void NoteCause(const common::GenerationId& id, const v1::FailureCause& cause);
   absl::Status CheckCause(const common::GenerationId& id);
   absl::Status CheckSuccess(const v1::Job& job) const;

@@ -1,5 +1,6 @@
 #include "tests/simulation/planted_bugs.h"
 
+#include <algorithm>
 #include <deque>
 #include <map>
 #include <utility>
@@ -141,6 +142,31 @@ PlantedBug BelievesReportsOfOlderGenerations() {
 PlantedBug TrustsTheOrderOfReports() {
   return {.name = "trusts the order of reports",
           .report = [](v1::NodeObserved* report) { report->clear_made_us(); }};
+}
+
+PlantedBug IgnoresCheckpoints() {
+  return {.name = "ignores checkpoints", .report = [](v1::NodeObserved* report) {
+            for (v1::ObservedGeneration& part : *report->mutable_generations()) {
+              part.clear_checkpoints();
+            }
+          }};
+}
+
+PlantedBug NamesTheWrongRank() {
+  return {.name = "names the wrong rank", .report = [](v1::NodeObserved* report) {
+            for (v1::ObservedGeneration& part : *report->mutable_generations()) {
+              const auto& workers = part.workers();
+              const bool any_hangs = std::any_of(
+                  workers.begin(), workers.end(),
+                  [](const auto& worker) { return worker.exit().kind() == v1::ExitRecord::HUNG; });
+              if (!any_hangs || workers.size() < 2) continue;
+              v1::ObservedWorker& first = *part.mutable_workers(0);
+              v1::ObservedWorker& second = *part.mutable_workers(1);
+              const int rank = first.rank();
+              first.set_rank(second.rank());
+              second.set_rank(rank);
+            }
+          }};
 }
 
 PlantedBug StopsWithoutGrace() {

@@ -25,6 +25,12 @@ PlantedBug BelievesReportsOfOlderGenerations();
 // reported decides which of them was the first.
 PlantedBug TrustsTheOrderOfReports();
 
+// The coordinator does not learn of checkpoints, so jobs grow at any time.
+PlantedBug IgnoresCheckpoints();
+
+// A rank that hangs is reported as another rank of its node.
+PlantedBug NamesTheWrongRank();
+
 // A stop reaches the agent without its grace.
 PlantedBug StopsWithoutGrace();
 

@@ -55,6 +55,8 @@ TEST(PlantedBugs, AReportOfAnOlderGeneration) {
   EXPECT_TRUE(Finds(BelievesReportsOfOlderGenerations, "has lost node"));
 }
 
+TEST(PlantedBugs, AHangOfAnotherRank) { EXPECT_TRUE(Finds(NamesTheWrongRank, "does not hang")); }
+
 TEST(PlantedBugs, AStopWithoutItsGrace) {
   EXPECT_TRUE(Finds(StopsWithoutGrace, "its grace is at least"));
 }
@@ -122,6 +124,17 @@ TEST(PlantedBugs, AFailureThatIsReportedFirst) {
   }
   EXPECT_THAT(FindIn(text, TrustsTheOrderOfReports),
               Contains(HasSubstr("is the cause of the end of")));
+}
+
+// There is room for the jobs to grow half a minute after their start, which is long after a
+// checkpoint of some.
+TEST(PlantedBugs, AGrowthBetweenCheckpoints) {
+  std::string text = "seed 1\n1s drain n2\n1s drain n3\n";
+  for (int job = 1; job <= 8; ++job) {
+    absl::StrAppend(&text, "2s submit ", job, " nodes=2 processes=1 cpu min_nodes=1\n");
+  }
+  EXPECT_THAT(FindIn(absl::StrCat(text, "34s undrain n2\n"), IgnoresCheckpoints),
+              Contains(HasSubstr("is stopped to grow")));
 }
 
 TEST(PlantedBugs, AUsedSocketThatIsOfferedAgain) {

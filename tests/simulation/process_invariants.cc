@@ -36,6 +36,8 @@ absl::Duration ShortestGrace(const SimulatedClient& client, bool lost_node) {
   if (client.asked_at_once()) return absl::ZeroDuration();
   const v1::JobSpec& spec = client.spec();
   if (spec.failure_grace_ms() == 0 && lost_node) return absl::ZeroDuration();
+  // If a rank hangs, the others may get no grace.
+  if (spec.failure_grace_ms() == 0 && spec.hang_timeout_ms() > 0) return absl::ZeroDuration();
   const coordinator::Limits limits;
   const auto or_default = [](int64_t millis, absl::Duration otherwise) {
     return millis > 0 ? absl::Milliseconds(millis) : otherwise;

@@ -33,6 +33,7 @@ std::string Submit(int number, Dice* dice) {
       absl::StrCat("submit ", number, " nodes=", nodes, " processes=", 1 + dice->Below(2),
                    cpu ? " cpu" : "", " max_restarts=", dice->Below(4));
   if (nodes > 1 && dice->OneIn(3)) absl::StrAppend(&words, " min_nodes=1");
+  if (dice->OneIn(4)) absl::StrAppend(&words, " hang_timeout=", 1 + dice->Below(4), "s");
   if (dice->OneIn(4)) absl::StrAppend(&words, " time_limit=", 5 + dice->Below(20), "s");
   if (dice->OneIn(3)) absl::StrAppend(&words, " stop_grace=", 1 + dice->Below(10), "s");
   if (dice->OneIn(3)) absl::StrAppend(&words, " failure_grace=", 1 + dice->Below(10), "s");

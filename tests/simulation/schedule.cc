@@ -91,6 +91,7 @@ absl::Status Set(absl::string_view name, absl::string_view value, v1::JobSpec* s
     if (name == "stop_on_disconnect") {
       return spec->set_stop_on_disconnect_after_ms(millis), absl::OkStatus();
     }
+    if (name == "hang_timeout") return spec->set_hang_timeout_ms(millis), absl::OkStatus();
     if (name == "time_limit") return spec->set_time_limit_ms(millis), absl::OkStatus();
     if (name == "stop_grace") return spec->set_stop_grace_ms(millis), absl::OkStatus();
     if (name == "failure_grace") return spec->set_failure_grace_ms(millis), absl::OkStatus();

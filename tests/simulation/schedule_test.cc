@@ -66,7 +66,8 @@ TEST(Schedule, EveryKindOfFaultTakesEffect) {
   EXPECT_THAT(seen, ::testing::UnorderedElementsAre(
                         "torn commit", "kill of an agent in a start", "write on a node that failed",
                         "power failure on a node that had files which were not synced",
-                        "cause among several failures"));
+                        "cause among several failures", "growth after a checkpoint",
+                        "growth without a checkpoint", "rank that hangs"));
 }
 
 // A failure that cannot be repeated cannot be explained.

@@ -7,6 +7,13 @@
 
 namespace accel::simulation {
 
+coordinator::Limits SimulatedLimits() {
+  coordinator::Limits limits;
+  limits.grow_after = absl::Seconds(3);
+  limits.longest_wait_for_checkpoint = absl::Seconds(30);
+  return limits;
+}
+
 SimulatedCoordinator::SimulatedCoordinator(std::string cluster, uint32_t seed, SimulatedDisk* disk,
                                            const PlantedBug* bug, common::Clock* time)
     : cluster_(std::move(cluster)), disk_(disk), bug_(*bug), time_(time), clock_(seed, time) {}
@@ -31,7 +38,7 @@ absl::Status SimulatedCoordinator::Start() {
                                             .wall_clock = [time = time_] { return time->Now(); },
                                             .boot_id = absl::StrCat("boot-", boot_),
                                             .cluster_id = cluster_,
-                                            .limits = {}});
+                                            .limits = SimulatedLimits()});
   ++life_;
   down_ = false;
   return loop_->Load();

@@ -17,6 +17,10 @@
 
 namespace accel::simulation {
 
+// Returns the limits of the coordinator. Elastic jobs grow sooner than by default, because a
+// schedule is over in a few minutes.
+coordinator::Limits SimulatedLimits();
+
 // Not thread-safe.
 class SimulatedCoordinator {
  public:

@@ -63,12 +63,13 @@ shim::GenerationReport ReportOf(const SimulatedGeneration& generation) {
   report.state = generation.life.state();
   report.failure = generation.failure;
   report.orphan_grace = generation.orphan_grace;
+  report.checkpoints = generation.checkpoints;
   for (const SimulatedWorker& worker : generation.workers) {
     shim::WorkerReport of_worker;
     of_worker.rank = worker.rank;
     of_worker.local_rank = worker.local_rank;
     of_worker.pid = 1000 + worker.rank;
-    of_worker.exit = worker.exit;
+    of_worker.exit = worker.hung.has_value() ? worker.hung : worker.exit;
     of_worker.ended_at = worker.ended_at;
     report.workers.push_back(std::move(of_worker));
   }
@@ -104,14 +105,16 @@ void SimulatedProcesses::Start(const shim::StartCommand& start, common::UniqueFd
     generation.failure->message = "Cannot note the start in the agent's state directory.";
   }
   for (const shim::WorkerStart& each : start.workers) {
-    SimulatedWorker worker;
-    worker.rank = each.rank;
-    worker.local_rank = each.local_rank;
-    worker.gpus = GpusOf(each);
-    worker.ends_at = generation.exec_at + UpTo(habits_->longest_life, random);
-    if (Chance(random) < habits_->goes_on) worker.ends_at += absl::Minutes(1);
-    if (Chance(random) < habits_->fails) worker.by_itself = Failure(random);
-    generation.workers.push_back(std::move(worker));
+    MakeWorker(each, &generation, start.hang_timeout);
+  }
+  if (start.hang_timeout > absl::ZeroDuration()) {
+    std::vector<int> ranks;
+    for (const shim::WorkerStart& each : start.workers) ranks.push_back(each.rank);
+    generation.progress.emplace(start.hang_timeout, ranks, clock_->Now());
+  }
+  if (start.report_checkpoints && start.workers[0].rank == 0 && Chance(random) < habits_->saves) {
+    generation.saves_every = UpTo(habits_->longest_between_saves, random);
+    generation.saves_at = generation.exec_at + generation.saves_every;
   }
   shim.changed = true;
   if (!is_leaving) return;
@@ -124,12 +127,32 @@ void SimulatedProcesses::Start(const shim::StartCommand& start, common::UniqueFd
   generation.life.NothingLeft();
 }
 
+void SimulatedProcesses::MakeWorker(const shim::WorkerStart& start, SimulatedGeneration* generation,
+                                    absl::Duration hang_timeout) const {
+  std::mt19937& random = generation->random;
+  SimulatedWorker worker;
+  worker.rank = start.rank;
+  worker.local_rank = start.local_rank;
+  worker.gpus = GpusOf(start);
+  const absl::Duration life = UpTo(habits_->longest_life, random);
+  worker.ends_at = generation->exec_at + life;
+  if (Chance(random) < habits_->goes_on) worker.ends_at += absl::Minutes(1);
+  if (Chance(random) < habits_->fails) worker.by_itself = Failure(random);
+  if (hang_timeout > absl::ZeroDuration() && Chance(random) < habits_->hangs) {
+    // It has made some progress before.
+    worker.hangs_at = generation->exec_at + absl::Seconds(1) + life / 2;
+    worker.ends_at = absl::InfiniteFuture();
+  }
+  generation->workers.push_back(std::move(worker));
+}
+
 void SimulatedProcesses::Stop(SimulatedGeneration* generation, absl::Time now,
                               absl::Duration grace) {
   generation->stopped_at = std::min(generation->stopped_at, now);
   if (!generation->life.StopAsked(now, grace)) return;
   for (SimulatedWorker& worker : generation->workers) {
-    if (Chance(generation->random) >= 0.8) continue;
+    const bool obeys = Chance(generation->random) < 0.8;
+    if (!obeys || now >= worker.hangs_at) continue;
     worker.obeys_at = now + UpTo(habits_->longest_term, generation->random);
   }
 }
@@ -137,8 +160,56 @@ void SimulatedProcesses::Stop(SimulatedGeneration* generation, absl::Time now,
 void SimulatedProcesses::End(const common::GenerationId& id, SimulatedWorker* worker,
                              const WorkerEnd& end) {
   worker->exit = end.how;
-  worker->ended_at = clock_->Now();
+  if (!worker->hung.has_value()) worker->ended_at = clock_->Now();
   ends_[id].emplace(worker->rank, end);
+}
+
+// Returns true if the worker runs after `now`.
+bool SimulatedProcesses::RunWorker(SimulatedGeneration* generation, SimulatedWorker* worker,
+                                   absl::Time now) {
+  if (worker->exit.has_value()) return false;
+  if (now >= generation->life.kill_at()) {
+    End(generation->id, worker, {Signalled(9), now});
+    kills_.push_back({generation->id, worker->rank, now - generation->stopped_at});
+  } else if (now >= worker->ends_at) {
+    End(generation->id, worker, {worker->by_itself, now, /*by_itself=*/true});
+  } else if (now >= worker->obeys_at) {
+    End(generation->id, worker, {Signalled(15), now});
+  } else if (now >= worker->hangs_at) {
+    hung_.emplace(generation->id, worker->rank);
+  }
+  return !worker->exit.has_value();
+}
+
+void SimulatedProcesses::Save(SimulatedGeneration* generation, absl::Time now) {
+  generation->saves_at = now + generation->saves_every;
+  const bool runs = generation->life.state() == shim::GenerationReport::State::kRunning;
+  if (!runs || generation->workers.front().exit.has_value()) return;
+  ++generation->checkpoints;
+  checkpoints_[generation->id].push_back(now);
+}
+
+// Does what GenerationProcesses of the shim does (shim/generation_processes.cc). Each rank that
+// does not hang sends a beat in each step of time.
+void SimulatedProcesses::FindHang(SimulatedGeneration* generation) {
+  if (generation->life.state() != shim::GenerationReport::State::kRunning) return;
+  const absl::Time now = clock_->Now();
+  std::map<int, SimulatedWorker*> running;
+  for (SimulatedWorker& worker : generation->workers) {
+    if (worker.exit.has_value()) continue;
+    running[worker.rank] = &worker;
+    if (!hung_.contains({generation->id, worker.rank}))
+      generation->progress->Beat(worker.rank, now);
+  }
+  if (now < generation->progress->look_at()) return;
+  const auto hang = generation->progress->Look(
+      now, [&running](int rank) { return running.contains(rank) ? 'S' : '\0'; });
+  if (!hang.has_value() || running[hang->rank]->hung.has_value()) return;
+  SimulatedWorker& worker = *running[hang->rank];
+  worker.hung.emplace();
+  worker.hung->kind = shim::ExitFact::Kind::kHung;
+  worker.hung->message = "has made no progress";
+  worker.ended_at = hang->last_beat.value_or(now - hang->silence);
 }
 
 void SimulatedProcesses::RunGeneration(SimulatedShim* shim, absl::Time now) {
@@ -152,24 +223,17 @@ void SimulatedProcesses::RunGeneration(SimulatedShim* shim, absl::Time now) {
     }
   }
   if (now >= generation.life.fence_at()) Abandon(&generation, now);
+  if (now >= generation.saves_at) Save(&generation, now);
+  if (generation.progress.has_value()) FindHang(&generation);
   bool any_runs = false;
-  for (SimulatedWorker& worker : generation.workers) {
-    if (worker.exit.has_value()) continue;
-    if (now >= generation.life.kill_at()) {
-      End(generation.id, &worker, {Signalled(9), now});
-      kills_.push_back({generation.id, worker.rank, now - generation.stopped_at});
-    } else if (now >= worker.ends_at) {
-      End(generation.id, &worker, {worker.by_itself, now, /*by_itself=*/true});
-    } else if (now >= worker.obeys_at) {
-      End(generation.id, &worker, {Signalled(15), now});
-    }
-    any_runs |= !worker.exit.has_value();
-  }
+  for (SimulatedWorker& worker : generation.workers)
+    any_runs |= RunWorker(&generation, &worker, now);
   if (!any_runs && generation.alive()) {
     generation.life.WorkersGone(now);
     generation.life.NothingLeft();
   }
   const shim::GenerationReport after = ReportOf(generation);
+  shim->changed |= before.checkpoints != after.checkpoints;
   const auto exits = [](const shim::GenerationReport& report) {
     return std::count_if(report.workers.begin(), report.workers.end(),
                          [](const shim::WorkerReport& worker) { return worker.exit.has_value(); });
@@ -251,6 +315,17 @@ const std::map<int, WorkerEnd>& SimulatedProcesses::EndsOf(const common::Generat
   static const std::map<int, WorkerEnd> kNone;
   const auto generation = ends_.find(id);
   return generation == ends_.end() ? kNone : generation->second;
+}
+
+const std::vector<absl::Time>& SimulatedProcesses::CheckpointsOf(
+    const common::GenerationId& id) const {
+  static const std::vector<absl::Time> kNone;
+  const auto generation = checkpoints_.find(id);
+  return generation == checkpoints_.end() ? kNone : generation->second;
+}
+
+bool SimulatedProcesses::HasHung(const common::GenerationId& id, int rank) const {
+  return hung_.contains({id, rank});
 }
 
 }  // namespace accel::simulation

@@ -14,6 +14,7 @@
 #include <random>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/string_view.h"
@@ -22,6 +23,7 @@
 #include "common/ids.h"
 #include "common/unique_fd.h"
 #include "shim/core/generation_life.h"
+#include "shim/core/progress.h"
 #include "shim/host/shim_host.h"
 #include "tests/simulation/node_disk.h"
 
@@ -35,6 +37,9 @@ struct WorkerHabits {
   absl::Duration longest_term = absl::Seconds(8);  // From SIGTERM to the end. Some never obey.
   double fails = 0.2;  // Probability to exit with a code other than 0, or by a signal.
   double cannot_start = 0.03;
+  double saves = 0.8;  // Probability that an elastic job reports checkpoints.
+  absl::Duration longest_between_saves = absl::Seconds(20);
+  double hangs = 0.15;  // Probability that a worker of a job with a hang timeout hangs.
 };
 
 struct SimulatedWorker {
@@ -44,8 +49,10 @@ struct SimulatedWorker {
   absl::Time ends_at;                            // When the worker ends by itself.
   shim::ExitFact by_itself;                      // How it then ends.
   absl::Time obeys_at = absl::InfiniteFuture();  // When it obeys a SIGTERM that it has received.
+  absl::Time hangs_at = absl::InfiniteFuture();  // From then on it makes no progress.
+  std::optional<shim::ExitFact> hung;            // As the shim has found it.
   std::optional<shim::ExitFact> exit;
-  absl::Time ended_at;  // By the clock of the host.
+  absl::Time ended_at;  // By the clock of the host. If it is hung, its last sign of progress.
 };
 
 struct SimulatedGeneration {
@@ -57,6 +64,11 @@ struct SimulatedGeneration {
   absl::Duration orphan_grace;
   bool keep_without_agent = false;
   absl::Duration longest_silence;  // The generation is stopped after this long without contact.
+  // How often its rank 0 reports a checkpoint, if that runs here, and when it does so next.
+  absl::Duration saves_every = absl::InfiniteDuration();
+  absl::Time saves_at = absl::InfiniteFuture();
+  int64_t checkpoints = 0;
+  std::optional<shim::Progress> progress;  // If its hangs are to be found.
   std::mt19937 random;
   absl::Time stopped_at = absl::InfiniteFuture();  // When a stop was first asked for.
 
@@ -128,6 +140,11 @@ class SimulatedProcesses {
   void Start(const shim::StartCommand& start, common::UniqueFd store_socket, absl::Time now);
   void Stop(SimulatedGeneration* generation, absl::Time now, absl::Duration grace);
 
+  // Returns when the generation has committed checkpoints here.
+  const std::vector<absl::Time>& CheckpointsOf(const common::GenerationId& id) const;
+  // Returns true if the rank hangs here, or has hung until it was killed.
+  bool HasHung(const common::GenerationId& id, int rank) const;
+
   // Returns a generation whose start a shim of this host has received twice, if there is one.
   const std::optional<common::GenerationId>& started_twice() const { return started_twice_; }
 
@@ -139,7 +156,12 @@ class SimulatedProcesses {
   const std::map<int, WorkerEnd>& EndsOf(const common::GenerationId& id) const;
 
  private:
+  void MakeWorker(const shim::WorkerStart& start, SimulatedGeneration* generation,
+                  absl::Duration hang_timeout) const;
   void RunGeneration(SimulatedShim* shim, absl::Time now);
+  bool RunWorker(SimulatedGeneration* generation, SimulatedWorker* worker, absl::Time now);
+  void Save(SimulatedGeneration* generation, absl::Time now);
+  void FindHang(SimulatedGeneration* generation);
   void Abandon(SimulatedGeneration* generation, absl::Time now);
   void End(const common::GenerationId& id, SimulatedWorker* worker, const WorkerEnd& end);
 
@@ -152,6 +174,8 @@ class SimulatedProcesses {
   std::vector<LeftShim> left_;
   std::vector<SimulatedKill> kills_;
   std::map<common::GenerationId, std::map<int, WorkerEnd>> ends_;
+  std::map<common::GenerationId, std::vector<absl::Time>> checkpoints_;
+  std::set<std::pair<common::GenerationId, int>> hung_;
   std::set<common::GenerationId> started_;
   std::optional<common::GenerationId> started_twice_;
   std::vector<common::UniqueFd> used_sockets_;

@@ -89,6 +89,7 @@ void UnreliableLink::Deliver(Stream* stream) {
     if (stream == stream_.get() && !again) stream->heard_at = clock_->Now();
     if (stream->accepted) NoteHeard(*stream);
     if (stream == stream_.get()) arrived_.emplace_back(report.applied_version(), sent.at);
+    if (stream == stream_.get() && stream->accepted && !is_astray()) NoteCheckpoints(report);
     if (bug_.report) bug_.report(&report);
     // The coordinator's own reader, which a stream of gRPC also has.
     absl::StatusOr<coordinator::NodeReport> read =
@@ -135,6 +136,14 @@ void UnreliableLink::RunBroken() {
     const bool detected = up_ && coordinator_->runs() && clock_->Now() >= (*stream)->closed_at;
     const bool over = detected || (*stream)->life != coordinator_->life();
     stream = over ? broken_.erase(stream) : std::next(stream);
+  }
+}
+
+void UnreliableLink::NoteCheckpoints(const v1::NodeObserved& report) {
+  for (const v1::ObservedGeneration& part : report.generations()) {
+    if (part.checkpoints() <= 0) continue;
+    told_of_checkpoints_.insert(
+        {coordinator_->life(), {common::JobId(part.job_id()), part.generation()}});
   }
 }
 

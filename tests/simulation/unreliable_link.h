@@ -19,6 +19,7 @@
 #include <memory>
 #include <optional>
 #include <random>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -26,6 +27,7 @@
 #include "agent/coordinator_link.h"
 #include "common/backoff.h"
 #include "common/clock.h"
+#include "common/ids.h"
 #include "common/unique_fd.h"
 #include "coordinator/report_reader.h"
 #include "tests/simulation/clock_precision.h"
@@ -74,6 +76,11 @@ class UnreliableLink final : public agent::CoordinatorLink {
 
   // Returns what the messages so far can tell the coordinator about the clock of this node.
   const ClockPrecision& precision() const { return precision_; }
+  // Returns true if this process of the coordinator has been told of a checkpoint of the
+  // generation.
+  bool HasToldOfCheckpoint(const common::GenerationId& id, uint64_t life) const {
+    return told_of_checkpoints_.contains({life, id});
+  }
   // Returns the number of the newest stream.
   uint64_t newest_stream() const { return number_; }
 
@@ -114,6 +121,7 @@ class UnreliableLink final : public agent::CoordinatorLink {
   void Connect(SimulatedCoordinator* coordinator);
   void NoteHeard(const Stream& stream);
   void NotePrecision();
+  void NoteCheckpoints(const v1::NodeObserved& report);
   absl::Time Arrival(absl::Time after);
   double Chance() { return std::uniform_real_distribution<double>(0, 1)(random_); }
 
@@ -137,7 +145,8 @@ class UnreliableLink final : public agent::CoordinatorLink {
   absl::Time last_heard_ = absl::InfinitePast();
   ClockPrecision precision_;
   std::vector<std::pair<uint64_t, absl::Time>>
-      arrived_;             // Versions that reports answer, when sent.
+      arrived_;  // Versions that reports answer, when sent.
+  std::set<std::pair<uint64_t, common::GenerationId>> told_of_checkpoints_;  // By process.
   uint64_t published_ = 0;  // The newest version from the coordinator. 0 if it was answered.
   absl::Time published_at_;
 };
