@@ -178,6 +178,7 @@ std::string DesiredSignature(const ClusterState& state, const NodeEntry& node,
     }
   }
   for (const uint64_t socket : SocketsToClose(node)) absl::StrAppend(&signature, "|x", socket);
+  if (node.settled_from != 0) absl::StrAppend(&signature, "|settle", node.settled_from);
   if (!WhyLeaves(node.observed).empty()) absl::StrAppend(&signature, "|bye");
   for (const v1::LogReader& reader : readers) {
     absl::StrAppend(&signature, "|>", reader.reader_id());

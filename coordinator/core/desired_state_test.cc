@@ -257,5 +257,15 @@ TEST(SharedStarts, NodesWithOtherGpusOrProcessesShareNothing) {
                                            std::pair("0", "1")));
 }
 
+// A generation may be planned and given up before a commit succeeds. The node is then told neither,
+// but it gets new work only after it has acted on a later state.
+TEST(Desired, ANodeThatHasToActOnALaterStateGetsOne) {
+  ClusterState state = OneNode();
+  NodeEntry& node = state.nodes.at(common::NodeId("a"));
+  const std::string before = DesiredSignature(state, node, {});
+  node.settled_from = 5;
+  EXPECT_NE(DesiredSignature(state, node, {}), before);
+}
+
 }  // namespace
 }  // namespace accel::coordinator

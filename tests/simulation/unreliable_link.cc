@@ -207,6 +207,9 @@ std::optional<v1::NodeDesired> UnreliableLink::TakeDesired(uint64_t session) {
   if (stream_ == nullptr || !down_ || session != number_) return std::nullopt;
   coordinator::DesiredPtr newest;
   while (!stream_->down.empty() && clock_->Now() >= stream_->down.front().first) {
+    // An old message that is repeated behind newer ones comes alone, and takes no place of theirs.
+    const uint64_t version = stream_->down.front().second->node.version();
+    if (newest != nullptr && version < newest->node.version()) break;
     newest = std::move(stream_->down.front().second);
     stream_->down.pop_front();
     if (Chance() >= habits_.doubled) continue;
