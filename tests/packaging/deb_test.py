@@ -65,7 +65,9 @@ class Deb(cluster.Test):
             here = unit.with_name(unit.name)
             here.write_text(unit.read_text().replace("/usr/bin/", f"{self.root}/usr/bin/").replace("User=accel\n", ""))
             checked = self.run_command("systemd-analyze", "verify", "--man=no", here)
-            self.assertEqual((checked.code, checked.err), (0, ""), checked)
+            # systemd knows DelegateSubgroup= since version 254.
+            said = [line for line in checked.err.splitlines() if "Unknown key 'DelegateSubgroup'" not in line]
+            self.assertEqual((checked.code, said), (0, []), checked)
             scored = self.run_command("systemd-analyze", "security", "--offline=true", f"--threshold={most}", here)
             self.assertEqual(scored.code, 0, scored.out[-2000:])
 
