@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "accel/errors.h"
-#include "runtime/checkpoint/claim.h"
 #include "runtime/checkpoint/commit.h"
 #include "runtime/checkpoint/folder_paths.h"
 #include "runtime/checkpoint/rank_files.h"
@@ -56,12 +55,12 @@ std::uint64_t clock_and_process() {
 }
 
 // Writes the files of a rank other than 0, and reports them to rank 0.
-void write_as_part(const fs::path& folder, const std::optional<Claim>& claim,
+void write_as_part(const fs::path& folder, const std::optional<HeldClaim>& claim,
                    const Environment& environment, const std::string& token,
                    const std::function<void()>& ready, const std::vector<CheckpointFile>& files) {
   const auto write = [&] {
     ready();
-    if (claim) check_claim(folder.parent_path(), *claim);
+    if (claim) check_claim(*claim);
     return write_part(partial_folder(folder), files);
   };
   report_files(connect_notes(environment, token), environment.rank, write);
@@ -88,10 +87,11 @@ void Checkpointer::wait_for_writing() {
 }
 
 // Only a job of accel's launcher has an id, and so a claim.
-std::optional<Claim> Checkpointer::claim() const {
+std::optional<HeldClaim> Checkpointer::claim_on(ClaimedPlace place) const {
   const Environment& environment = process_->environment;
   if (environment.job_id.empty()) return std::nullopt;
-  return Claim{.job = environment.job_id, .generation = environment.generation};
+  return HeldClaim{.on = std::move(place),
+                   .claim = {.job = environment.job_id, .generation = environment.generation}};
 }
 
 void Checkpointer::run_hooks(const std::vector<CheckpointHook>& hooks, const fs::path& folder) {
@@ -114,7 +114,9 @@ fs::path Checkpointer::begin(const fs::path& given) {
     const fs::path folder = resolved_folder(given);
     run_on_every_rank(*process_, [&] {
       wait_for_writing();
-      if (process_->environment.rank == 0) begin_checkpoint(folder);
+      if (process_->environment.rank == 0) {
+        begin_checkpoint(folder, claim_on(claimed_folder(folder)));
+      }
     });
     return folder;
   }
@@ -135,7 +137,7 @@ fs::path Checkpointer::begin(const fs::path& given) {
 
 void Checkpointer::begin_automatic() {
   naming_.skip_existing();
-  if (const auto mine = claim()) claim_checkpoints(naming_.parent(), *mine);
+  if (const auto mine = claim_on(claimed_parent(naming_.parent()))) claim_checkpoints(*mine);
   begin_checkpoint(naming_.folder(naming_.next_number()));
 }
 
@@ -144,9 +146,10 @@ void Checkpointer::write_in_background(const fs::path& folder, bool automatic,
   const std::uint64_t number = naming_.next_number();
   if (automatic) naming_.set_next_number(number + 1);
   const bool is_main = process_->environment.rank == 0, in_parts = run_.is_in_parts();
-  CommitOptions options{.iteration = number,
-                        .num_processes = process_->environment.world_size,
-                        .claim = automatic ? claim() : std::nullopt};
+  CommitOptions options{
+      .iteration = number,
+      .num_processes = process_->environment.world_size,
+      .claim = claim_on(automatic ? claimed_parent(naming_.parent()) : claimed_folder(folder))};
   std::shared_ptr<Snapshot> copied;
   run_on_every_rank(*process_, [&] {
     if (is_main || in_parts) copied = run_.copy(gathered, naming_.next_number(), memory_);
@@ -237,6 +240,7 @@ bool Checkpointer::load(const fs::path& given, bool required) {
 
 Checkpointer::Found Checkpointer::find(const fs::path& named, bool required) {
   if (named.empty()) return find_newest(required);
+  if (const auto mine = claim_on(claimed_folder(named))) renew_claim(*mine);
   verify_checkpoint(named);
   const std::uint64_t saved_next = read_training_state(named).next_iteration;
   return {.number = 0, .next = static_cast<std::int64_t>(naming_.number_after(saved_next))};
@@ -244,7 +248,7 @@ Checkpointer::Found Checkpointer::find(const fs::path& named, bool required) {
 
 Checkpointer::Found Checkpointer::find_newest(bool required) {
   const fs::path parent = naming_.parent();
-  if (const auto mine = claim()) claim_checkpoints(parent, *mine);
+  if (const auto mine = claim_on(claimed_parent(parent))) claim_checkpoints(*mine);
   const auto newest = newest_checkpoint(parent, [](const std::string& reason) {
     std::cerr << "accel: skipping checkpoint: " << reason << std::endl;
   });

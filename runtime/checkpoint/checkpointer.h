@@ -13,11 +13,11 @@
 #include <vector>
 
 #include "accel/options.h"
+#include "runtime/checkpoint/claim.h"
 #include "runtime/checkpoint/commit.h"
 #include "runtime/checkpoint/naming.h"
 #include "runtime/checkpoint/run_state.h"
 #include "runtime/checkpoint/staging_memory.h"
-#include "runtime/core/checkpoint_claim.h"
 #include "runtime/process/process_state.h"
 
 namespace accel::runtime {
@@ -75,7 +75,7 @@ class Checkpointer {
   };
 
   void wait_for_writing();
-  std::optional<Claim> claim() const;
+  std::optional<HeldClaim> claim_on(ClaimedPlace place) const;
   void begin_automatic();
   std::filesystem::path begin(const std::filesystem::path& given);
   void write_in_background(const std::filesystem::path& folder, bool automatic,

@@ -11,32 +11,39 @@ namespace accel::runtime {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr char kClaimFile[] = ".claim";
-
-std::optional<Claim> read_claim(const fs::path& parent) {
-  if (!fs::exists(parent / kClaimFile)) return std::nullopt;
-  return parse_claim(read_text(parent / kClaimFile, kMaxClaim));
+std::optional<Claim> read_claim(const fs::path& file) {
+  if (!fs::exists(file)) return std::nullopt;
+  return parse_claim(read_text(file, kMaxClaim));
 }
 
-CheckpointError taken_over(const fs::path& parent, const Claim& current, const Claim& mine) {
-  return CheckpointError(parent.string() + ": generation " + std::to_string(current.generation) +
-                         " of job " + current.job + " has taken over, and generation " +
-                         std::to_string(mine.generation) + " of job " + mine.job +
-                         " commits no more checkpoints here");
+CheckpointError taken_over(const HeldClaim& held, const Claim& current) {
+  return CheckpointError(
+      held.on.place.string() + ": generation " + std::to_string(current.generation) + " of job " +
+      current.job + " has taken over, and generation " + std::to_string(held.claim.generation) +
+      " of job " + held.claim.job + " commits no more checkpoints here");
 }
 
 }  // namespace
 
-void claim_checkpoints(const fs::path& parent, const Claim& claim) {
-  const std::optional<Claim> current = read_claim(parent);
-  if (!may_claim(current, claim)) throw taken_over(parent, *current, claim);
-  const std::string text = claim_text(claim);
-  replace_durably(parent / kClaimFile, {text});
+ClaimedPlace claimed_parent(const fs::path& parent) { return {parent, parent / ".claim"}; }
+
+ClaimedPlace claimed_folder(const fs::path& folder) { return {folder, folder.string() + ".claim"}; }
+
+void claim_checkpoints(const HeldClaim& held) {
+  const std::optional<Claim> current = read_claim(held.on.file);
+  if (!may_claim(current, held.claim)) throw taken_over(held, *current);
+  const std::string text = claim_text(held.claim);
+  replace_durably(held.on.file, {text});
 }
 
-void check_claim(const fs::path& parent, const Claim& mine) {
-  const std::optional<Claim> current = read_claim(parent);
-  if (!may_commit(current, mine)) throw taken_over(parent, *current, mine);
+void renew_claim(const HeldClaim& held) {
+  const std::optional<Claim> current = read_claim(held.on.file);
+  if (current && current->job == held.claim.job && *current != held.claim) claim_checkpoints(held);
+}
+
+void check_claim(const HeldClaim& held) {
+  const std::optional<Claim> current = read_claim(held.on.file);
+  if (!may_commit(current, held.claim)) throw taken_over(held, *current);
 }
 
 }  // namespace accel::runtime

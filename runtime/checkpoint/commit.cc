@@ -140,13 +140,14 @@ void write_files_and_manifest(const fs::path& partial, const std::vector<Checkpo
 
 }  // namespace
 
-fs::path begin_checkpoint(const fs::path& given) {
+fs::path begin_checkpoint(const fs::path& given, const std::optional<HeldClaim>& claim) {
   const fs::path folder = resolved_folder(given), partial = partial_folder(folder);
   try {
     check_same_file_system(folder);
     finish_interrupted_exchange(folder);
     check_replaceable(folder);
     create_folders_durably(folder.parent_path());
+    if (claim) claim_checkpoints(*claim);
     fs::remove_all(partial);
     fs::create_directory(partial);
   } catch (const fs::filesystem_error& error) {
@@ -175,7 +176,7 @@ void commit_checkpoint(const fs::path& given, const std::vector<CheckpointFile>&
     const bool replaces = fs::exists(folder);
     if (replaces) carry_over_unlisted_files(folder, partial);
     sync_folder(partial);
-    if (options.claim) check_claim(parent, *options.claim);
+    if (options.claim) check_claim(*options.claim);
     if (replaces) {
       exchange_names(partial, folder);
     } else {

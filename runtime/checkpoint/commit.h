@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "runtime/checkpoint/checkpoint_file.h"
-#include "runtime/core/checkpoint_claim.h"
+#include "runtime/checkpoint/claim.h"
 #include "runtime/core/manifest.h"
 
 namespace accel::runtime {
@@ -29,18 +29,19 @@ struct CommitOptions {
   std::uint64_t iteration = 0;
   // The world size of the run that saves.
   int num_processes = 1;
-  // The claim that the folder's parent must have just before the commit, if it has one. If nullopt,
-  // the claim is not checked.
-  std::optional<Claim> claim = std::nullopt;
+  // The claim that must hold just before the commit, unless nobody has claimed the place. If
+  // nullopt, no claim is checked.
+  std::optional<HeldClaim> claim = std::nullopt;
   std::optional<OtherRanks> others = std::nullopt;
 };
 
-// Creates the empty partial folder of `folder` and returns it. Until commit_checkpoint() other code
-// may put extra files there, which become part of the checkpoint. Throws std::invalid_argument if
-// `folder` exists and is neither a checkpoint nor empty, or if a file system is mounted there. Also
-// throws it for a symbolic link that leads nowhere. Throws CheckpointError if the partial folder
-// cannot be created.
-std::filesystem::path begin_checkpoint(const std::filesystem::path& folder);
+// Creates the empty partial folder of `folder` and returns it. Writes `claim` before that. Until
+// commit_checkpoint() other code may put extra files there, which become part of the checkpoint.
+// Throws std::invalid_argument if `folder` exists and is neither a checkpoint nor empty, or if a
+// file system is mounted there. Also throws it for a symbolic link that leads nowhere. Throws
+// CheckpointError if the partial folder cannot be created, and as claim_checkpoints() does.
+std::filesystem::path begin_checkpoint(const std::filesystem::path& folder,
+                                       const std::optional<HeldClaim>& claim = std::nullopt);
 
 // Writes a part of a checkpoint into the partial folder that another rank has created,
 // durably. Returns the facts of the files. Throws CheckpointError if a file cannot be written
@@ -54,7 +55,7 @@ std::map<std::string, FileFacts> write_part(const std::filesystem::path& partial
 // the commit, that is logged to standard error.
 //
 // Throws CheckpointError if anything cannot be written, or if another generation or job has
-// claimed the parent. Throws it before anything is written if an extra file has the name of the
+// claimed the place. Throws it before anything is written if an extra file has the name of the
 // manifest or of one of `files`. `folder` is then the older checkpoint or the newer one, complete
 // in either case.
 void commit_checkpoint(const std::filesystem::path& folder,
