@@ -145,7 +145,11 @@ absl::StatusOr<bool> PrintGenerations(CoordinatorClient& client, v1::Job job, Lo
       flags.tail = -1;  // A generation that begins now is wanted from its first line.
     }
     if (next == 0) return whole;
-    PrintMessage(console, absl::StrCat("job ", id, " has started again: generation ", next));
+    const int skipped = next - generation - 1;
+    PrintMessage(console, absl::StrCat("job ", id, " has started again: generation ", next,
+                                       skipped == 0 ? ""
+                                                    : absl::StrCat("; nothing is left of ", skipped,
+                                                                   " before it")));
     generation = next;
   }
 }

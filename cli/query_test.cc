@@ -157,17 +157,17 @@ TEST_F(QueryTest, AFollowerContinuesThroughRestarts) {
     };
   };
   coordinator_.OnWatch({tell("job_id: 'a0' phase: RUNNING generations { generation: 2 } "
-                             "generations { generation: 3 }"),
+                             "generations { generation: 5 }"),
                         tell("job_id: 'a0' phase: FAILED generations { generation: 2 } generations "
-                             "{ generation: 3 }"),
-                        tell("job_id: 'a0' phase: FAILED generations { generation: 3 }")});
+                             "{ generation: 5 }"),
+                        tell("job_id: 'a0' phase: FAILED generations { generation: 5 }")});
   const Result result = Invoke(RunLogs, {"a0", "-f"});
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_EQ(result.out, "x\nx\nx\n");
   EXPECT_EQ(result.err,
             "accel: job a0 has started again: generation 2\n"
-            "accel: job a0 has started again: generation 3\n");
-  EXPECT_EQ(coordinator_.logs_read().back().generation(), 3);
+            "accel: job a0 has started again: generation 5; nothing is left of 2 before it\n");
+  EXPECT_EQ(coordinator_.logs_read().back().generation(), 5);
 }
 
 TEST_F(QueryTest, LogsSayWhatIsMissing) {
