@@ -145,6 +145,9 @@ struct JobEntry {
   // The nodes that could not start the newest generations. The planner prefers other nodes. Cleared
   // once a generation has started.
   std::set<common::NodeId> avoid;
+  // True if the node of a job of one node has reported that its shim stops the current generation,
+  // while it was to restart.
+  bool stop_seen = false;
   // The first revision whose desired states ask the nodes to start the current generation, and the
   // first that ask them to stop it.
   uint64_t start_revision = 0;

@@ -195,6 +195,21 @@ void NoteCheckpoints(const v1::NodeObserved& report, const NodeEntry& node, absl
   }
 }
 
+// Notes that a job of one node is being stopped, because it then knows when its processes have
+// ended even if the node falls silent (silence.h).
+void NoteStops(const v1::NodeObserved& report, ClusterState* state, Changes* changes) {
+  for (const v1::ObservedGeneration& part : report.generations()) {
+    const common::JobId id(part.job_id());
+    if (part.state() != v1::ObservedGeneration::STOPPING) continue;
+    if (!IsLive(*state, id, part.generation())) continue;
+    JobEntry* entry = FindJob(state, id);
+    const v1::Job& job = entry->job;
+    if (job.spec().nodes() > 1 || job.phase() != v1::STOPPING) continue;
+    if (job.next() != v1::TO_RESTARTING || std::exchange(entry->stop_seen, true)) continue;
+    changes->put.try_emplace(id);
+  }
+}
+
 // Begins the start deadlines of jobs of one node again, because they did not count while the node
 // was silent.
 void RestartDeadlines(const NodeEntry& node, absl::Time now, ClusterState* state,
@@ -245,6 +260,7 @@ absl::Status Observe(SessionId session, NodeReport received, absl::Time now, Clu
   CountStaleGenerations(report, state);
   state->stale.foreign += DropForeignGenerations(*state, *node, &report);
   NoteCheckpoints(report, *node, now, state, changes);
+  NoteStops(report, state, changes);
   NoteRefusedPeers(report, state, changes);
   const common::NodeId id(report.node_id());
   const bool is_first = node->observed.node_id().empty();

@@ -61,6 +61,7 @@ class Performer {
     job.clear_stopping_for();
     entry.failed = {};
     entry.cancelled_since = false;
+    entry.stop_seen = false;
     entry.checkpoint_at = absl::InfinitePast();
     CountNewest(&entry, &state_);
     Transition(&job, v1::STARTING, start.reason);

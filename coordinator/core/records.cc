@@ -72,6 +72,7 @@ v1::StoredJob ToStored(const JobEntry& entry) {
   stored.set_spends(static_cast<int32_t>(entry.spends));
   stored.set_cancelled_since(entry.cancelled_since);
   stored.set_reports_checkpoints(entry.reports_checkpoints);
+  stored.set_stop_seen(entry.stop_seen);
   for (const common::NodeId& node : entry.avoid) stored.add_avoid(node.value());
   return stored;
 }

@@ -188,6 +188,7 @@ class Recovery {
     entry.spends = static_cast<Spends>(stored.spends());
     entry.cancelled_since = stored.cancelled_since();
     entry.reports_checkpoints = stored.reports_checkpoints();
+    entry.stop_seen = stored.stop_seen();
     for (const std::string& node : stored.avoid()) entry.avoid.emplace(node);
     return absl::OkStatus();
   }

@@ -15,13 +15,6 @@ namespace {
 // clocks that differ, and for a machine on which a shim must wait for a processor.
 constexpr absl::Duration kToNoticeAndEnd = absl::Seconds(30);
 
-// Returns true if the node has reported that its shim is stopping the generation.
-bool IsStoppedThere(const JobEntry& entry, const NodeEntry& node) {
-  const v1::ObservedGeneration* observed = FindObserved(node, common::JobId(entry.job.job_id()),
-                                                        CurrentGeneration(entry.job)->generation());
-  return observed != nullptr && observed->state() == v1::ObservedGeneration::STOPPING;
-}
-
 // How the processes end although nobody can reach the node.
 struct End {
   absl::Duration within = absl::InfiniteDuration();  // After the node counts as silent.
@@ -38,7 +31,7 @@ End EndOf(const ClusterState& state, const JobEntry& entry, const NodeEntry& nod
   // A job that ends with its agent may get both graces, because the agent waits for a stop before
   // it ends.
   const absl::Duration graces = stop_grace + failure_grace;
-  if (IsStoppedThere(entry, node)) {
+  if (entry.stop_seen) {
     return {kToNoticeAndEnd + graces, "which was being stopped", "until their grace is over"};
   }
   if (spec.on_agent_loss() == v1::END && !WhyLeaves(node.observed).empty()) {

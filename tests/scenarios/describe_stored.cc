@@ -29,7 +29,7 @@ std::string DescribeJob(const coordinator::JobEntry& entry) {
       entry.history.failures.size(), " losses ", entry.history.membership_changes.size(), " avoid ",
       Join(entry.avoid), " failed ", Text(entry.failed.earliest), " ", Text(entry.failed.latest),
       " spends ", static_cast<int>(entry.spends), " ", entry.cancelled_since, " ",
-      entry.reports_checkpoints, "\n");
+      entry.reports_checkpoints, " stop seen ", entry.stop_seen, "\n");
 }
 
 std::string JoinJobs(const coordinator::NodeEntry& node) {
