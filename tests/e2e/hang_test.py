@@ -100,7 +100,7 @@ class Hang(cluster.ClusterTest):
         self.assertRegex(result.out + result.err, rf'accel: thread {pid} "python3": state R \(running\)')
 
     def test_a_rank_that_pauses_is_left_alone(self):
-        result = self.launch("--num_processes", 2, "--hang_timeout", 1, *self.options(_SAVES), 4)
+        result = self.launch("--num_processes", 2, "--hang_timeout", 4, *self.options(_SAVES), 6)
         self.assertEqual(result.code, 0, result)
 
     def test_a_training_rank_that_waits_for_another_is_not_named(self):
