@@ -60,8 +60,8 @@ const LocalGeneration* LocalGenerations::Find(const common::GenerationId& id) co
 }
 
 bool LocalGenerations::IsAlive(const common::GenerationId& id) const {
-  const auto found = generations_.find(id);
-  return found != generations_.end() && !found->second.ended();
+  const LocalGeneration* local = Find(id);
+  return local != nullptr && !local->ended();
 }
 
 bool LocalGenerations::AnyIsAlive(const common::JobId& job) const {

@@ -3,7 +3,6 @@
 #include "common/exit_text.h"
 
 namespace accel::cli {
-
 namespace {
 
 // Messages differ from time to time, for example by when a rank made its last step.

@@ -90,8 +90,8 @@ struct NodeEntry {
   bool has_gpus = false;       // Known even before the node has reported to this coordinator.
   SessionId session = 0;
   v1::Drain drain = v1::NOT_DRAINED;
-  // True if an operator has given up the node, which was silent or must not come back. False again
-  // once it reports.
+  // True if an operator has given up the node, which was not connected or must not come back. False
+  // again once it reports.
   bool given_up = false;
   absl::Time joined;      // Time of the first report over the present stream.
   absl::Time last_heard;  // Time of the newest report. InfinitePast if this coordinator has none.

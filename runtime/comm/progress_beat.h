@@ -28,9 +28,9 @@ class ProgressBeat {
   static ProgressBeat& of_process();
 
  private:
-  const std::string socket_;
   void send(const std::string& message);
 
+  const std::string socket_;
   const std::string beat_message_, wait_message_, pause_message_;
   // The earliest time of the next message, in nanoseconds of the monotonic clock.
   std::atomic<std::int64_t> next_{0};
