@@ -7,22 +7,12 @@
 #include <cerrno>
 #include <cstring>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "common/unique_fd.h"
+#include "process/cgroup_files.h"
 
 namespace accel::process {
-namespace {
-
-std::string ReadList(const std::string& path) {
-  const common::UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  char text[4096];
-  const ssize_t size = file.valid() ? read(file.get(), text, sizeof(text)) : 0;
-  return std::string(text, size > 0 ? static_cast<size_t>(size) : 0);
-}
-
-}  // namespace
 
 bool HasController(absl::string_view text, absl::string_view controller) {
   for (absl::string_view name : absl::StrSplit(text, absl::ByAnyChar(" \n"), absl::SkipEmpty())) {
@@ -32,24 +22,21 @@ bool HasController(absl::string_view text, absl::string_view controller) {
 }
 
 std::string HandDown(absl::string_view controller, const std::string& folder) {
-  const std::string control = absl::StrCat(folder, "/cgroup.subtree_control");
-  if (HasController(ReadList(control), controller)) return "";
-  if (!HasController(ReadList(absl::StrCat(folder, "/cgroup.controllers")), controller)) {
+  constexpr char kControl[] = "cgroup.subtree_control";
+  const common::UniqueFd group(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (HasController(ReadGroupFile(group.get(), kControl), controller)) return "";
+  if (!HasController(ReadGroupFile(group.get(), "cgroup.controllers"), controller)) {
     return absl::StrCat(folder, " has no ", controller, " controller");
   }
   // The kernel itself refuses this for memory, but not for pids. The groups below would then take
   // no processes any more, because pids makes `folder` the root of a threaded subtree.
-  const bool is_root = access(absl::StrCat(folder, "/cgroup.type").c_str(), F_OK) != 0;
-  if (!is_root && !ReadList(absl::StrCat(folder, "/cgroup.procs")).empty()) {
+  const bool is_root = faccessat(group.get(), "cgroup.type", F_OK, 0) != 0;
+  if (!is_root && !ReadGroupFile(group.get(), "cgroup.procs").empty()) {
     return absl::StrCat(folder, " contains processes");
   }
-  const std::string add = absl::StrCat("+", controller);
-  const common::UniqueFd file(open(control.c_str(), O_WRONLY | O_CLOEXEC));
-  const bool written =
-      file.valid() && write(file.get(), add.data(), add.size()) == static_cast<ssize_t>(add.size());
-  if (written) return "";
+  if (WriteGroupFile(group.get(), kControl, absl::StrCat("+", controller))) return "";
   if (errno == EBUSY) return absl::StrCat(folder, " contains processes");
-  return absl::StrCat("may not write ", control, ": ", strerror(errno));
+  return absl::StrCat("may not write ", folder, "/", kControl, ": ", strerror(errno));
 }
 
 std::vector<std::string> PlacesForGroups(const std::string& own, bool parent_is_delegated) {
